@@ -23,7 +23,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import Laplace, Permutation
 from hedgerow.papers.records import Branching, Ranked, RawRecords
-from hedgerow.papers.trees import FLOATS, PrintedPlan, PrintedTrees
+from hedgerow.papers.trees import PrintedPlan, PrintedTrees, reason
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
@@ -182,19 +182,15 @@ class PrintedBoosting:
         yield from self.learner.reasons(branching)
         yield from self.noise_reasons(epsilon, size.n_estimators)
         yield from self.round_reasons(size.n_estimators)
-        yield FLOATS
+        yield reason("floating-point")
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         yield from ()
 
     def round_reasons(self, rounds: int) -> Iterator[str]:
-        yield (
-            "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
-            "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
-            "it, unless the first tree has no error both times: delta = 1 at every epsilon"
-        )
+        yield reason("exact-weights")
         if rounds > 1:
-            yield "the number of rounds follows from the raw training errors, since an error above 1/2 ends the training"
+            yield reason("rounds-by-errors")
 
     def read_by(self, schema: Schema, max_bins: int) -> Branching:
         if len(schema.classes) != 2:

@@ -17,7 +17,7 @@ from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, er
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords, cut_ranges
-from hedgerow.papers.trees import Growth, PrintedTrees
+from hedgerow.papers.trees import Growth, PrintedTrees, reason
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -128,36 +128,16 @@ class CartTree:  # CART-DPsAdaBoost: algorithm 1
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.sampled:
-            yield (
-                "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
-                "in it many times, and one record changes the chances of all others. With 1000 records and a hard one more these "
-                "differ by .0089 in total after 1 round, and by .983 of at most 1 after 5"
-            )
+            yield reason("weighted-sample")
         if self.max_depth > 0:
-            yield (
-                "a node becomes a leaf when its records are of a single class, without noise: with records of one class the "
-                "tree is a leaf for certain, and one record of the other class is in the sample, and splits it, with a "
-                "probability of about .63, an infinite loss"
-            )
-            yield (
-                "a node tests the feature with the least raw Gini index, and codes are grouped by raw counts: nothing is "
-                "random there but the features that are offered, an infinite loss"
-            )
+            yield reason("pure-leaves-of-sample")
+            yield reason("raw-split")
             cuts = min(self.subspace, len(branching.cuts))
             path = self.max_depth * (Fraction(3, 2) + Fraction(cuts, 2 * (cuts + 1))) + 1
-            yield (
-                "the paper's algorithm 1 spends more in an inner node than its section 3.3: e' / 2 for the size, e' for the node "
-                f"and n e' / (2 (n + 1)) for cuts, {float(path / (self.max_depth + 1)):.3g} times the tree's budget on a path"
-            )
-        yield (
-            "noise has the scale max w / e', with the largest normalized weight read off the records: no sensitivity of the "
-            "counts of a sample, which one record changes by as often as it is drawn"
-        )
+            yield reason("overspent-path", times=float(path / (self.max_depth + 1)))
+        yield reason("noise-by-weights")
         if self.pruning is not None:
-            yield (
-                "trees are cut back by raw errors on the records that are held out, an infinite loss; the budget of what is "
-                "cut off is added to noise that was drawn before"
-            )
+            yield reason("raw-pruning")
 
 
 def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:  # CART-DPsAdaBoost: equation 5

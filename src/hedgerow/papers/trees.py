@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib.resources import files
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -21,10 +23,12 @@ from hedgerow.systems.base import Size
 from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_TESTS
 
-FLOATS = (
-    "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
-    "numbers does not carry over"
-)
+REASONS: Mapping[str, str] = tomllib.loads((files("hedgerow.papers") / "reasons.toml").read_text(encoding="utf-8"))
+
+
+def reason(name: str, **figures: object) -> str:
+    """Return a sentence of ``reasons.toml``: why no guarantee holds."""
+    return REASONS[name].format(**figures)
 
 
 @dataclass(frozen=True, eq=False)

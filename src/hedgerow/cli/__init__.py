@@ -9,10 +9,12 @@ import os
 import signal
 import sys
 import threading
+import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.resources import files
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -200,17 +202,16 @@ def heard() -> Iterator[None]:
             timer.cancel()
 
 
-BUDGET = {
-    "create": ("hedgerow.cli.ledgers", "Create a ledger, and its store if there is none."),
-    "show": ("hedgerow.cli.ledgers", "Show a ledger: its ceiling, what is left, its entries."),
-    "list": ("hedgerow.cli.ledgers", "List the ledgers of a store."),
-    "raise": ("hedgerow.cli.ledgers", "Raise a ledger's ceiling."),
-    "close": ("hedgerow.cli.ledgers", "Close a ledger for good."),
-    "verify": ("hedgerow.cli.ledgers", "Check every link of a ledger's chain."),
-}
+TABLE: dict[str, dict[str, Any]] = tomllib.loads((files("hedgerow.cli") / "commands.toml").read_text(encoding="utf-8"))
 
 
-@click.group("budget", cls=LazyGroup, commands_by_name=BUDGET, invoke_without_command=True)
+def commands_of(group: str = "") -> dict[str, tuple[str, str]]:
+    """Return the module and the summary of each command of a group by its name; the module has a click command of that name."""
+    names = {name: name.split()[-1] for name in TABLE if name.rpartition(" ")[0] == group and name != "shared"}
+    return {short: (TABLE[name]["module"], TABLE[name]["summary"]) for name, short in names.items()}
+
+
+@click.group("budget", cls=LazyGroup, commands_by_name=commands_of("budget"), invoke_without_command=True)
 @click.pass_context
 def budget(context: click.Context) -> None:
     """Manage the privacy budgets of data sets, across processes and people.
@@ -220,15 +221,7 @@ def budget(context: click.Context) -> None:
     show_help_if_alone(context)
 
 
-FEDERATE = {
-    "key": ("hedgerow.cli.owners", "Show an owner's public key, and make it."),
-    "owner": ("hedgerow.cli.owners", "Answer for an owner's records."),
-    "fit": ("hedgerow.cli.owners", "Fit with all owners on this machine."),
-    "app": ("hedgerow.cli.owners", "Write the app that flwr run starts."),
-}
-
-
-@click.group("federate", cls=LazyGroup, commands_by_name=FEDERATE, invoke_without_command=True)
+@click.group("federate", cls=LazyGroup, commands_by_name=commands_of("federate"), invoke_without_command=True)
 @click.pass_context
 def federate(context: click.Context) -> None:
     """Fit one model on the records of several owners, who keep them.
@@ -238,14 +231,7 @@ def federate(context: click.Context) -> None:
     show_help_if_alone(context)
 
 
-SCHEMA = {
-    "init": ("hedgerow.cli.schemas", "Draft a schema from a file of records."),
-    "release": ("hedgerow.cli.queries", "Release a schema from a file of records, privately."),
-    "check": ("hedgerow.cli.schemas", "Count what a schema does not cover in a file."),
-}
-
-
-@click.group("schema", cls=LazyGroup, commands_by_name=SCHEMA, invoke_without_command=True)
+@click.group("schema", cls=LazyGroup, commands_by_name=commands_of("schema"), invoke_without_command=True)
 @click.pass_context
 def schema(context: click.Context) -> None:
     """Draft a schema, release one, or check one against its data.
@@ -256,23 +242,7 @@ def schema(context: click.Context) -> None:
     show_help_if_alone(context)
 
 
-# Each command's module contains a click command of the same name.
-COMMANDS = {
-    "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
-    "plan": ("hedgerow.cli.queries", "Show what a fit would cost, before anything is spent."),
-    "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
-    "search": ("hedgerow.cli.queries", "Select parameters privately, and save the model."),
-    "predict": ("hedgerow.cli.models", "Predict the records of a file with a saved model."),
-    "evaluate": ("hedgerow.cli.queries", "Evaluate a saved model privately."),
-    "inspect": ("hedgerow.cli.models", "Show a saved model: certificate, sizes, trees."),
-    "card": ("hedgerow.cli.models", "Write a page about a saved model."),
-    "export": ("hedgerow.cli.models", "Write a saved model as ONNX, SQL or JSON."),
-    "budget": ("hedgerow.cli", "Manage the budget of a data set across processes."),
-    "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
-    "federate": ("hedgerow.cli", "Fit one model on the records of several owners."),
-    "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
-    "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
-}
+COMMANDS = commands_of()
 
 
 @click.group("hedgerow", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)

@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from hedgerow import EDPRFClassifier
-from hedgerow.cli.options import epsilon_option
+from hedgerow.cli.options import command
 from hedgerow.datasets import Dataset, load_doctor_visits
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
@@ -91,17 +91,7 @@ def _visits() -> Dataset:
     return replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)
 
 
-@click.command()
-@epsilon_option("The privacy budget of each fit.", default=1.0, show_default=True)
-@click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="Number of random splits.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Fixes the splits, not the noise.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="hedgerow-demo",
-    show_default=True,
-    help="The folder for a card and the model: new, empty, or of an earlier demo.",
-)
+@command("demo")
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
     """Train on a public health study, compare with other rules, and show what was learned.
 

@@ -18,15 +18,7 @@ from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import ShareProgress, model_values, write_json
-from hedgerow.cli.options import (
-    InputFile,
-    files_argument,
-    ledger_or_none,
-    model_argument,
-    options,
-    out_option,
-    refuse_overwriting,
-)
+from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
 from hedgerow.estimator import PrivateEstimator, PrivateRegressor
@@ -46,31 +38,7 @@ from hedgerow.trees import ForestModel
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
 
 
-@click.command()
-@model_argument
-@files_argument
-@out_option("The file to write, completely or not at all. [default: stdout]")
-@click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
-@click.option(
-    "--interval",
-    "level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="LEVEL",
-    help="For a regressor: also write the columns low and high. A new outcome is between them with this probability, such as "
-    "0.9. Requires --report.",
-)
-@click.option(
-    "--report",
-    type=InputFile(),
-    help="The report card for intervals, from `hedgerow evaluate --out`. Reading it costs nothing.",
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="COLUMN",
-    help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
-)
-@options("separator", "force")
+@command("predict")
 def predict(
     model: Path,
     data: tuple[Path, ...],
@@ -174,13 +142,7 @@ def _cell(cell: Any) -> Any:
         return None
 
 
-@click.command()
-@model_argument
-@click.option(
-    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
-)
-@click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
-@options("key", "json")
+@command("inspect")
 def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_json: bool) -> None:
     """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
 
@@ -260,16 +222,7 @@ def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
-@click.command()
-@model_argument
-@out_option("The HTML file to write, completely or not at all. Required unless --json is given.")
-@click.option("--purpose", help="What the model is for, to be written on the card.")
-@click.option("--author", help="Who answers for the card, to be written on it.")
-@click.option("--title", help="The card's heading. [default: the model file's name]")
-@click.option(
-    "--report", "report_path", type=InputFile(), help="A report card of this model from `hedgerow evaluate --out`."
-)
-@options("key", "ledger", "dataset", "force", "json")
+@command("card")
 def card(
     model: Path,
     out: Path | None,
@@ -314,18 +267,7 @@ def card(
         click.echo(f"wrote {out}", err=True)
 
 
-@click.command()
-@model_argument
-@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="The format.")
-@out_option("The file to write, completely or not at all; required for onnx. [default: stdout]")
-@options("force")
-@click.option(
-    "--table", help="sql: the table of records to predict, optionally with a schema's name and a dot before it."
-)
-@click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
-)
-@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column to copy to the result; repeatable.")
+@command("export", dialect={"choice": sorted(DIALECTS)})
 def export(
     model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.options import options, required, store_of
+from hedgerow.cli.options import command, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
 from hedgerow.engines.federated.coordinator import flwr
@@ -56,32 +56,13 @@ def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
     return parties, given.get("fit", {})
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate key")
 def key(folder: Path) -> None:
     """Print the public key of an owner, for the other owners. The first call makes the owner's folder and its key."""
     click.echo(Identity(folder).public)
 
 
-@click.command()
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", required=True, help="This owner's name in the federation's file.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="This owner's folder, of federate key.")
-@click.option(
-    "--federation", required=True, type=click.Path(exists=True, path_type=Path), help="The file that names all owners."
-)
-@click.option(
-    "--schema", "schema_path", required=True, type=click.Path(exists=True, path_type=Path), help="The public schema."
-)
-@click.option("--label", help="The column of the labels. [default: the schema's target]")
-@click.option("--group", help="The column that identifies persons.")
-@click.option(
-    "--colluding", type=int, help="Take part only in fits in which owners add the noise, with so many colluding."
-)
-@click.option(
-    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which have no guarantee: for tests."
-)
-@options("ledger", "dataset")
+@command("federate owner")
 def owner(
     data: Path,
     name: str,
@@ -112,8 +93,7 @@ def owner(
         resident.close()
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate app")
 def app(folder: Path) -> None:
     """Write the app for flwr run, which the coordinator starts."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -125,11 +105,7 @@ def app(folder: Path) -> None:
     )
 
 
-@click.command()
-@click.argument("federation", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--owners", required=True, type=click.Path(path_type=Path), help="The folder that has all owners' folders."
-)
+@command("federate fit")
 def fit(federation: Path, owners: Path) -> None:
     """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
     parties, _ = read_federation(federation)

@@ -29,16 +29,7 @@ from hedgerow.cli.inputs import (
     with_options,
     write_json,
 )
-from hedgerow.cli.options import (
-    Query,
-    delta_option,
-    epsilon_option,
-    missing_option,
-    model_argument,
-    options,
-    query_options,
-    refuse_overwriting,
-)
+from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.privacy.exact import decimal_text, exact
@@ -71,18 +62,7 @@ def read_report(path: Path, model: Path) -> Card | GroupCards:
     return card
 
 
-@click.command()
-@model_argument
-@options("target")
-@click.option(
-    "--by", metavar="COLUMN", help="A categorical feature: each of its categories gets a card, for the same budget."
-)
-@query_options(
-    "The privacy budget of the report.",
-    "Above 0: normal noise, which is smaller for many classes.",
-    "Also write the report to this file, as JSON for `hedgerow card --report`.",
-    out_required=False,
-)
+@command("evaluate")
 def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> None:
     """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
 
@@ -110,25 +90,7 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
             click.echo(f"{card}\n\n{card.certificate_}")
 
 
-@click.command()
-@click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
-@click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
-@click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
-@click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of values; repeatable.")
-@click.option(
-    "--class",
-    "classes",
-    multiple=True,
-    metavar="LABEL",
-    help="A label, if labels are public; otherwise they are released.",
-)
-@click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
-@missing_option
-@query_options(
-    "The privacy budget of the release.",
-    "Above 0 if values are released: the probability that the value of a single record is shown.",
-    "The schema file to write, completely or not at all.",
-)
+@command("schema release")
 def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Any) -> None:
     """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
 
@@ -180,20 +142,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
             click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
 
 
-@click.command()
-@options("schema", "target", "system", "param", "allow-inferred")
-@click.option(
-    "--try",
-    "tried",
-    multiple=True,
-    required=True,
-    metavar="NAME=VALUE,...",
-    help="The values of a parameter to try; repeatable. Every combination is a candidate.",
-)
-@click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
-@query_options(
-    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
-)
+@command("search")
 def search(
     query: Query,
     schema_path: Path,
@@ -239,11 +188,7 @@ def search(
             click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
 
 
-@click.command()
-@options("schema", "system", "param", "adjacency", "records-per-person", "json")
-@click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
-@epsilon_option("The budget to plan for.", required=True)
-@delta_option("The delta, if the system has one.")
+@command("plan")
 def plan(
     schema_path: Path, system: str | None, pairs: Sequence[str], delta: float | None, as_json: bool, **claim: Any
 ) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.cli import NOTHING_READ
 from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
-from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
+from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
@@ -64,13 +64,7 @@ the entry is public knowledge and would be the same without these records. A lin
 certificates and cards show it. `hedgerow train` refuses a schema with an entry that is still inferred."""
 
 
-@click.command("init")
-@files_argument
-@click.option("--target", help="The column of labels. [default: the last column]")
-@click.option("--outcome", is_flag=True, help="The label is a number to predict: draft a regressor's schema.")
-@missing_option
-@out_option("The TOML file to write. [default: stdout]")
-@options("separator", "force")
+@command("schema init")
 def init(
     data: tuple[Path, ...],
     target: str | None,
@@ -166,9 +160,7 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
     yield AFTER
 
 
-@click.command("check")
-@files_argument
-@options("schema", "target", "person", "separator", "json")
+@command("schema check")
 def check(
     data: tuple[Path, ...],
     schema_path: Path,

@@ -27,16 +27,7 @@ from hedgerow.cli.inputs import (
     records_of,
     write_json,
 )
-from hedgerow.cli.options import (
-    InputFile,
-    Query,
-    checked,
-    epsilon_option,
-    options,
-    query_options,
-    refuse_overwriting,
-    share,
-)
+from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import signer
@@ -53,38 +44,7 @@ OF_A_PROMISE = (
 )
 
 
-@click.command()
-@options("schema", "target", "system", "param", "allow-inferred")
-@click.option(
-    "--init",
-    type=InputFile(),
-    metavar="MODEL",
-    help="Start from a model of public records or an earlier release. Costs for the same records add up.",
-)
-@click.option(
-    "--public-start",
-    is_flag=True,
-    help="State that the records of the model of --init, and of its own starts, are public. The certificate repeats it.",
-)
-@click.option(
-    "--holdout",
-    type=float,
-    callback=checked(share),
-    metavar="SHARE",
-    help="Keep about this share of the persons (or lines) out of training, for a report card. Requires --holdout-epsilon.",
-)
-@epsilon_option("The budget of the report card on the held-out lines.", "--holdout-epsilon", metavar="EPSILON")
-@click.option(
-    "--sign",
-    type=InputFile(),
-    metavar="KEY",
-    help="Sign the model file by this private key of Ed25519, a PEM file. `hedgerow inspect`, audit and card check it.",
-)
-@query_options(
-    "The whole privacy budget of the fit.",
-    "The delta of the guarantee, if the system has one.",
-    "The model file to write, completely or not at all.",
-)
+@command("train")
 def train(
     query: Query,
     schema_path: Path,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import packaged_table
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.reading.cells import object_array
 from hedgerow.schema import Categorical, Numeric, Schema
@@ -89,7 +88,7 @@ def _column(cells: list[Any]) -> Any:
     return object_array(cells, len(cells))
 
 
-TABLES = tomllib.loads((files("hedgerow.audit") / "cases.toml").read_text(encoding="utf-8"))
+TABLES = packaged_table("hedgerow.audit", "cases")
 OWN: Mapping[str, Sequence[str]] = TABLES["own"]  # the counterexamples to each published form
 WEAK: Mapping[str, Sequence[str]] = TABLES["weak"]  # closer pairs for private forms
 

@@ -9,12 +9,10 @@ import os
 import signal
 import sys
 import threading
-import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -23,6 +21,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
+from hedgerow.files import packaged_table
 
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 NOTHING_READ = 5  # in a column, or in the labels
@@ -202,7 +201,7 @@ def heard() -> Iterator[None]:
             timer.cancel()
 
 
-TABLE: dict[str, dict[str, Any]] = tomllib.loads((files("hedgerow.cli") / "commands.toml").read_text(encoding="utf-8"))
+TABLE, TEXTS = (packaged_table("hedgerow.cli", name) for name in ("commands", "texts"))
 
 
 def commands_of(group: str = "") -> dict[str, tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hedgerow.cli import TABLE
+from hedgerow.cli import TABLE, TEXTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LEAST_MEMORY
 from hedgerow.privacy.exact import exact, exact_delta
@@ -24,31 +24,6 @@ from hedgerow.reading.table_file import is_parquet
 if TYPE_CHECKING:
     from hedgerow.ledgers.ledger import Ledger
     from hedgerow.ledgers.store import LedgerStore
-
-NO_SCHEMA = """\
---schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
-read off the records. Write a TOML file such as
-
-  target = "income"
-  classes = ["low", "high"]
-  missing = ["?"]
-
-  [features.age]
-  low = 17
-  high = 90
-
-  [features.sex]
-  values = ["Female", "Male"]
-
-and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
-
-READS_FILES = """\
-DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
-block."""
-
-CHARGES_FIRST = """\
-With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
-written."""
 
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -174,7 +149,7 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
     """Return the schema's path. If it is missing, the error explains how to write a schema."""
     if value is None:
-        raise click.UsageError(NO_SCHEMA, context)
+        raise click.UsageError(TEXTS["no-schema"], context)
     return value
 
 
@@ -285,5 +260,5 @@ def _with_query(command: Callable[..., None]) -> Callable[..., None]:
         own = {name: given.pop(name, None) for name in Query.__dataclass_fields__ if name != "paths"}
         command(query=Query(given.pop("data"), **own), **given)
 
-    collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), READS_FILES, CHARGES_FIRST])
+    collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), TEXTS["reads-files"], TEXTS["charges-first"]])
     return collected

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from hedgerow.cli import TEXTS
 from hedgerow.cli.options import command, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
@@ -20,28 +21,6 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Schema
 
 SOCKET = "owner.socket"
-# Two modules, since Flower starts the client's anew for each message
-APPS = {
-    "coordinator.py": "from hedgerow.cli.owners import server_app\n\napp = server_app()\n",
-    "owner.py": "from hedgerow.cli.relay import client_app\n\napp = client_app()\n",
-}
-PROJECT = """[project]
-name = "hedgerow-federation"
-version = "1.0.0"
-description = "One model of several owners"
-license = "Apache-2.0"
-dependencies = ["hedgerow[federated]"]
-
-[tool.flwr.app]
-publisher = "hedgerow"
-
-[tool.flwr.app.components]
-serverapp = "coordinator:app"
-clientapp = "owner:app"
-
-[tool.flwr.app.config]
-federation = "federation.toml"
-"""
 
 
 def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
@@ -97,8 +76,7 @@ def owner(
 def app(folder: Path) -> None:
     """Write the app for flwr run, which the coordinator starts."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pyproject.toml").write_text(PROJECT, "utf-8")
-    for name, text in APPS.items():
+    for name, text in TEXTS["flower-app"].items():
         (folder / name).write_text(text, "utf-8")
     click.echo(
         f"wrote {folder}; next: flwr run {folder} --run-config 'federation=\"/path/to/federation.toml\"'", err=True

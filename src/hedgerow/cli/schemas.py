@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedgerow.cli import NOTHING_READ
+from hedgerow.cli import NOTHING_READ, TEXTS
 from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
 from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
@@ -34,34 +34,6 @@ from hedgerow.reading.table_file import (
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable
-
-HEAD = """\
-# DRAFT by `hedgerow schema init`, read off the records. Trained with it as it is, a model has NO guarantee.
-# Replace or confirm each entry by public knowledge, then delete its line origin = "inferred" (classes_origin for the classes).
-
-"""
-
-BEFORE = """\
-Every entry of this draft was read off the records. Training with it as it is gives NO guarantee, and the draft and this list
-hold raw values: they must not leave the building. Confirm each entry by public knowledge:
-"""
-
-AFTER = """
-What to look for
-  written     delimiter, encoding, decimal, thousands and date_format are guesses at how the text is written: 03/04/2025 has two
-              readings, and so has 1.234
-  ranges      an end that is one person's value, also of an outcome: write the range that was known before the data
-  categories  a rare one that names a person; one that could occur but did not; a marker of missing cells: move it to missing
-  missing     the markers: missing holds for all columns, unless they declare the value, and a feature may have its own
-  person      the column that says whose a record is, and how many records of one person may be read: correct it, or delete both
-  ids         any other column in which nearly every record has its own value: list it under ignore
-  later       a column that is known only after the label, such as the date of a discharge: list it under ignore, since a new
-              record will not have it
-  labels      the right target, and all classes that are publicly possible
-
-Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
-the entry is public knowledge and would be the same without these records. A line reason = "..." (classes_reason) may say why:
-certificates and cards show it. `hedgerow train` refuses a schema with an entry that is still inferred."""
 
 
 @command("schema init")
@@ -103,7 +75,7 @@ def init(
             delimiter=None if form.separator == "," else form.separator,
             encoding=None if form.is_utf8 else form.encoding,
         )
-    text = HEAD + draft.to_toml()
+    text = TEXTS["draft-head"] + draft.to_toml()
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -147,7 +119,7 @@ def _checked_target(header: Sequence[str], target: str | None, data: Path) -> st
 
 
 def _advice(notes: Sequence[Note]) -> Iterator[str]:
-    yield BEFORE
+    yield TEXTS["draft-before"]
     width = max(len(printable(note.name)) for note in notes)
     for note in notes:
         yield f"  {printable(note.name):<{width}}  {printable('; '.join([note.entry, *note.oddities]))}"
@@ -157,7 +129,7 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
             f"\nLikely ids or free text, which no schema should list: {listed(ids)}. Ignore {it_or_them(ids)}, as the draft does "
             "if another feature remains."
         )
-    yield AFTER
+    yield TEXTS["draft-after"]
 
 
 @command("schema check")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
-import tomllib
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -15,9 +13,10 @@ import numpy.typing as npt
 
 from hedgerow.datasets.dataset import Dataset, Published, packaged_schema
 from hedgerow.errors import ConfigurationError, DatasetError, install_words
+from hedgerow.files import packaged_table
 from hedgerow.schema import Schema
 
-SOURCES = tomllib.loads((files("hedgerow.datasets") / "sources.toml").read_text(encoding="utf-8"))
+SOURCES = packaged_table("hedgerow.datasets", "sources")
 
 # Adult, from 1996: the label is whether a person earns more than 50 000 dollars a year
 

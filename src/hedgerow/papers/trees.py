@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from importlib.resources import files
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -15,6 +13,7 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import PublicCoins, RawPlan
 from hedgerow.export.form import importances
+from hedgerow.files import packaged_table
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords
@@ -23,12 +22,12 @@ from hedgerow.systems.base import Size
 from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_TESTS
 
-REASONS: Mapping[str, str] = tomllib.loads((files("hedgerow.papers") / "reasons.toml").read_text(encoding="utf-8"))
+REASONS = packaged_table("hedgerow.papers", "reasons")
 
 
 def reason(name: str, **figures: object) -> str:
     """Return a sentence of ``reasons.toml``: why no guarantee holds."""
-    return REASONS[name].format(**figures)
+    return str(REASONS[name].format(**figures))
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,7 +175,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, r
 
     The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
     """
-    from hedgerow.papers.reproduce.run import Request
     from hedgerow.papers.reproduce.run import reproduce as run
     from hedgerow.papers.reproduce.statements import PAPERS
 
@@ -186,6 +185,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, r
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
-    request = Request(names, seeds, jobs, out, rows or out / "rows", pack)
-    for path in run(request, say=lambda text: click.echo(text, err=True)):
+    settings: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "pack": pack}
+    for path in run(names, out, rows or out / "rows", **settings, say=lambda text: click.echo(text, err=True)):
         click.echo(path)

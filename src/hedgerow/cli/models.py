@@ -255,7 +255,7 @@ def card(
     refuse_overwriting(out, force, model, report_path, key)
     estimator, ledger = load(model), ledger_or_none(address, dataset)
     report = None if report_path is None else read_report(report_path, model)
-    decision = Decision.of(model, estimator, key, purpose, author, has_report=report is not None)
+    decision = Decision(model, estimator, key, purpose, author, has_report=report is not None)
     title = title or f"Model card: {model.name}"
     if out is not None:
         page = Page(title).heading("May it leave?").table(("question", "answer"), decision.rows(ledger))

@@ -6,7 +6,6 @@ A paper's own weak learner stands in the paper's module.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,8 +22,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import Laplace, Permutation
 from hedgerow.papers.records import Branching, Ranked, RawRecords
-from hedgerow.papers.trees import PrintedPlan, PrintedTrees, reason
-from hedgerow.parameters import Choice, parameter
+from hedgerow.papers.trees import PaperSystem, PrintedTrees, reason
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostedSystem, Size
@@ -235,28 +233,10 @@ class PrintedBoosting:
         return self.answering(model, epsilon, randomness)
 
 
-class PaperBooster(BoostedSystem):
-    """A boosting system of a paper, in the form whose guarantee is proved and in the form that the paper prints.
-
-    Parameters
-    ----------
-    variant : {"private", "published"}
-        "private": the form whose guarantee is proved. "published": the form that the paper prints, for two classes, to fit and
-        predict; its certificate says that no guarantee holds, and why.
-    """
-
-    variant: str = parameter(Choice(("private", "published")), default="private")
-
-    @property
-    @abstractmethod
-    def _published_size(self) -> Size:
-        """The default size of the published form."""
-
-    @abstractmethod
-    def _published(self) -> PrintedBoosting:
-        """Return the parts of the published form."""
+class PaperBooster(PaperSystem, BoostedSystem):
+    """A boosting system of a paper, whose published form is for two classes and pure epsilon."""
 
     def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        return PrintedPlan(self._published(), schema, claim.epsilon, self._published_size.of(self), coins)
+        return super()._printed_plan(schema, claim, coins)

@@ -12,13 +12,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.estimator import PublicCoins, RawPlan
+from hedgerow.estimator import PublicCoins
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
 from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
-from hedgerow.papers.trees import Growth, PrintedPlan, PrintedTrees, reason
-from hedgerow.parameters import Choice, parameter
-from hedgerow.privacy.claim import Claim
+from hedgerow.papers.trees import Growth, PaperSystem, PrintedTrees, reason
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
@@ -256,27 +254,12 @@ class PrintedForest:
 # Estimators
 
 
-class PaperTree(TreeSystem):
-    """A tree of a paper, in the form whose guarantee is proved and in the form that the paper prints.
-
-    Parameters
-    ----------
-    variant : {"private", "published"}
-        "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
-        certificate says that no guarantee holds, and why.
-    """
-
-    _published_size: ClassVar[Size]
-
-    variant: str = parameter(Choice(("private", "published")), default="private")
+class PaperTree(PaperSystem, TreeSystem):
+    """A tree of a paper."""
 
     @abstractmethod
     def _published(self) -> PrintedForest:
         """Return the parts of the published form."""
-
-    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
-        size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
-        return PrintedPlan(self._published(), schema, claim.epsilon, size)
 
 
 class PaperForest(PaperTree, ForestSystem):

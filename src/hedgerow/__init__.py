@@ -1,6 +1,7 @@
 """Differentially private tree ensembles for tabular data.
 
-Public names are imported when they are first used, so that ``import hedgerow`` costs next to nothing. ``__init__.pyi`` lists them.
+``__init__.pyi`` lists the public names. They are imported when they are first used, so that ``import hedgerow`` costs next to
+nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, cut_points, made_up_answers, mean_figure, quantile
+from hedgerow.analysis.card import (
+    CLEAR,
+    MOST_BINS,
+    Calibration,
+    Card,
+    Figure,
+    cut_points,
+    made_up_answers,
+    mean_figure,
+    quantile,
+)
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings
 from hedgerow.errors import ConfigurationError, shown
@@ -144,17 +154,6 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     thresholds: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-class Calibration(NamedTuple):
-    """For each bin whose count exceeds its noise: its middle, the share of records with the label, their noisy number."""
-
-    predicted: Floats
-    observed: Floats
-    records: Floats
 
     def __repr__(self) -> str:
         return short_repr(self)

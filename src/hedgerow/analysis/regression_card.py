@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hedgerow.analysis.card import (
     CLEAR,
     MOST_BINS,
+    Calibration,
     Card,
     Figure,
     cut_points,
@@ -27,7 +28,6 @@ from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Model
 from hedgerow.schema import Numeric
-from hedgerow.texts import short_repr
 
 PREDICTIONS = 6  # bins of a prediction: noise of figures grows with the root of their number
 OLD_EQUAL = 10  # bins of equal width of a prediction, of the cards of version 0.3,
@@ -175,17 +175,6 @@ HALVINGS = 60
 LEAST = 0.5  # records: a smaller expected number counts as none
 
 
-class OutcomeCalibration(NamedTuple):
-    """For each group of predictions that stands out from its noise: mean prediction, mean outcome, noisy number of records."""
-
-    predicted: Floats
-    observed: Floats
-    records: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionCard(Card):
     """The errors of a model's predictions on records that were not used in its fit, from one private query.
@@ -322,13 +311,13 @@ class RegressionCard(Card):
         below = [at + self._residuals_below(counts, shares) for at, counts in zip(predicted, table, strict=True)]
         return predicted, np.clip(np.array(below).reshape(-1, len(shares)), self.grid.low, self.grid.high)
 
-    def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
+    def calibration(self, groups: int = GROUPS) -> Calibration:
         """Return mean outcomes by groups of predictions, each with about the same number of records."""
         predicted, counts = self._by_prediction(groups)
         residual = (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
         records = counts.sum(axis=1)
         observed = np.clip(predicted + counts @ residual / records, self.grid.low, self.grid.high)
-        return OutcomeCalibration(predicted, observed, records)
+        return Calibration(predicted, observed, records)
 
     def _by_prediction(self, groups: int) -> tuple[Floats, Floats]:
         """Return groups of bins of predictions that stand out from their noise.

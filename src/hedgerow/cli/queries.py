@@ -14,21 +14,7 @@ from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.evaluation import group_of
-from hedgerow.cli.inputs import (
-    Spending,
-    card_values,
-    certificate_values,
-    check_columns,
-    check_given,
-    check_stdout,
-    file_digest,
-    given,
-    json_text,
-    load_schema,
-    read_parameters,
-    with_options,
-    write_json,
-)
+from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LARGEST_CARD, read_place
@@ -57,7 +43,7 @@ def read_report(path: Path, model: Path) -> Card | GroupCards:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
         ) from error
-    if about != file_digest(model):
+    if about != inputs.file_digest(model):
         raise click.UsageError(f"the report card in {path} is about another model than that of the file {model}.")
     return card
 
@@ -72,20 +58,24 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
     """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
-    schema = with_options(estimator.schema_, target, query.person, model)
+    schema = inputs.with_options(estimator.schema_, target, query.person, model)
     group_of(schema, by)  # refused before anything is read
     claim, form = query.claim(), schema.file_form.replaced(query.separator)
-    check_stdout(query.out)
-    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
-    with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
+    inputs.check_stdout(query.out)
+    X, y, groups = inputs.given(
+        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
+    )
+    with inputs.Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
         with spending.watching(X, y) as records:
             card = evaluate_model(estimator, records, y, groups=groups, by=by, delta=query.delta or 0.0, **claim)
-        values = {MODEL: file_digest(model), **card_values(card)}
+        values = {MODEL: inputs.file_digest(model), **inputs.card_values(card)}
         if query.out is not None:
-            out = spending.save(lambda part: part.write_text(json_text(values) + "\n", "utf-8"), force=query.force)
+            out = spending.save(
+                lambda part: part.write_text(inputs.json_text(values) + "\n", "utf-8"), force=query.force
+            )
             click.echo(f"wrote {out}", err=True)
         if query.as_json:
-            write_json(values)
+            inputs.write_json(values)
         else:
             click.echo(f"{card}\n\n{card.certificate_}")
 
@@ -102,7 +92,7 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths)
     claim = query.claim()
-    check_stdout(query.out)
+    inputs.check_stdout(query.out)
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
 
@@ -117,9 +107,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
                 f"--categorical or --person, or drop {it_or_them(others)}."
             )
 
-    X, y, groups = given(query, target, COMMAS.replaced(query.separator), check, query.person)
+    X, y, groups = inputs.given(query, target, COMMAS.replaced(query.separator), check, query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
-    with Spending(spent, query.out, "schema", "The release may have begun") as spending:
+    with inputs.Spending(spent, query.out, "schema", "The release may have begun") as spending:
         with spending.watching(X, y) as records:
             schema = private_schema(
                 records,
@@ -137,7 +127,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
         certificate = schema.certificate_
         if query.as_json:
             ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-            write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+            inputs.write_json(
+                {"schema": schema.to_dict(), "ranges": ranges, "certificate": inputs.certificate_values(certificate)}
+            )
         else:
             click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
 
@@ -160,29 +152,33 @@ def search(
     """
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
-    schema = load_schema(schema_path, target, query.person)
-    check_given(schema, schema_path, allow_inferred=allow_inferred)
+    schema = inputs.load_schema(schema_path, target, query.person)
+    inputs.check_given(schema, schema_path, allow_inferred=allow_inferred)
     kind = system_class(system or default_system(schema))
-    start = kind(schema=schema, **read_parameters(kind, pairs))
+    start = kind(schema=schema, **inputs.read_parameters(kind, pairs))
     grid: dict[str, list[Any]] = {}
     for pair in tried:
         name, _, values = pair.partition("=")
         if name.strip() in grid:
             raise click.UsageError(f"--try {name.strip()} is given twice; keep one, with all its values.")
         each = [f"{name}={value}" for value in values.split(",")] if "=" in pair else [pair]
-        grid[name.strip()] = [value for one in each for value in read_parameters(kind, [one]).values()]
+        grid[name.strip()] = [value for one in each for value in inputs.read_parameters(kind, [one]).values()]
     searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
-    check_stdout(query.out)
+    inputs.check_stdout(query.out)
     form = schema.file_form.replaced(query.separator)
-    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
-    with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
+    X, y, groups = inputs.given(
+        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
+    )
+    with inputs.Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         with spending.watching(X, y) as records:
             searched.fit(records, y, groups)
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
         if query.as_json:
-            write_json({"model": str(out), "best_params": best, "certificate": certificate_values(certificate)})
+            inputs.write_json(
+                {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
+            )
         else:
             shown = ", ".join(f"{name}={value}" for name, value in best.items())
             click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
@@ -198,8 +194,8 @@ def plan(
     """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
-    outlook = plan_fit(schema, system=system, **claim, **read_parameters(kind, pairs, delta))
+    outlook = plan_fit(schema, system=system, **claim, **inputs.read_parameters(kind, pairs, delta))
     if as_json:
-        write_json(outlook.to_dict())
+        inputs.write_json(outlook.to_dict())
     else:
         click.echo(str(outlook))

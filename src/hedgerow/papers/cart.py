@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from hedgerow import trees
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.papers.boosting import UNIT, Fit, PaperBooster, PrintedBoosting, adaboost_alpha
@@ -23,17 +24,6 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, binary
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import (
-    AllRecords,
-    BoostingRecipe,
-    LeafShare,
-    MadaBoost,
-    NoisyCounts,
-    Recipe,
-    SelectTest,
-    Subspace,
-    Weighted,
-)
 
 # CART-DPsAdaBoost: equation 2; definition 2
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
@@ -242,16 +232,16 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     as_coded: bool = parameter(Flag(), default=False)
     coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
-    def _private(self) -> BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
-        tree = Recipe(
-            assign=AllRecords() if self.delta else Weighted(HALF),
+    def _private(self) -> trees.BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
+        tree = trees.Recipe(
+            assign=trees.AllRecords() if self.delta else trees.Weighted(HALF),
             candidates=binary,
-            levels=LeafShare(1 - TESTS_SHARE),
-            split=SelectTest(Exponential, SCORES[self.criterion]),
-            subspace=None if self.subspace is None else Subspace(self.subspace),
-            leaf=NoisyCounts(),
+            levels=trees.LeafShare(1 - TESTS_SHARE),
+            split=trees.SelectTest(Exponential, SCORES[self.criterion]),
+            subspace=None if self.subspace is None else trees.Subspace(self.subspace),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES[self.voting], trees.MadaBoost())
 
     @property
     def _published_size(self) -> Size:

@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from hedgerow import trees
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import PublicChoice, Randomness
@@ -29,17 +30,6 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import (
-    AllRecords,
-    BoostingRecipe,
-    LeafShare,
-    MadaBoost,
-    NoisyCounts,
-    RandomTest,
-    Recipe,
-    SelectTest,
-    Split,
-)
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding
@@ -218,15 +208,15 @@ class DPAdaClassifier(PaperBooster):
     voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
     ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
-    def _private(self) -> BoostingRecipe:  # DPAda: algorithm 2
-        tree = Recipe(
-            assign=AllRecords(),
+    def _private(self) -> trees.BoostingRecipe:  # DPAda: algorithm 2
+        tree = trees.Recipe(
+            assign=trees.AllRecords(),
             candidates=binary,
-            levels=LeafShare(Fraction(1, 2)),
-            split=SelectTest(score=Error()),
-            leaf=NoisyCounts(),
+            levels=trees.LeafShare(Fraction(1, 2)),
+            split=trees.SelectTest(score=Error()),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES[self.voting], trees.MadaBoost())
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:  # DPAda: algorithms 4 to 6
         rounds = self._rounds(claim)
@@ -319,17 +309,17 @@ class DPAdaBoostClassifier(PaperBooster):
 
     attribute: str = parameter(Choice(("selected", "random")), default="selected")
 
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> trees.BoostingRecipe:
         selected = self.attribute == "selected"
-        split: Split = SelectTest(score=Max()) if selected else RandomTest()
-        tree = Recipe(
-            assign=AllRecords(),
+        split: trees.Split = trees.SelectTest(score=Max()) if selected else trees.RandomTest()
+        tree = trees.Recipe(
+            assign=trees.AllRecords(),
             candidates=multiway,
-            levels=LeafShare(Fraction(1, 2) if selected else Fraction(1)),
+            levels=trees.LeafShare(Fraction(1, 2) if selected else Fraction(1)),
             split=split,
-            leaf=NoisyCounts(),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES["real"], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES["real"], trees.MadaBoost())
 
     _published_size = Size(10, 1, 10)
 

@@ -41,26 +41,17 @@ class ResidualGrid:
 
     Bins of residuals, an even number, grow by one factor away from zero on both sides; no residual is beyond the width of the
     range, since outcome and prediction are within it.
-
-    Parameters
-    ----------
-    low, high : float
-        The range of outcomes.
-    bins : int
-        The number of bins of a residual.
-    ends : tuple of float
-        The ends of the bins of a prediction, ascending. No prediction is beyond the first and the last one.
-    centers, variances : tuple of float
-        About the mean of the predictions in each bin, and their variance.
     """
 
     coordinates: ClassVar[str] = "prediction and residual"
-    low: float
+    low: float  # of the range of outcomes
     high: float
-    bins: int
-    ends: tuple[float, ...]
-    centers: tuple[float, ...]
-    variances: tuple[float, ...]
+    bins: int  # of a residual
+    ends: tuple[
+        float, ...
+    ]  # of the bins of a prediction, ascending; no prediction is beyond the first and the last one
+    centers: tuple[float, ...]  # about the mean of the predictions in each bin
+    variances: tuple[float, ...]  # of the predictions in each bin
 
     @classmethod
     def of(cls, model: Model, low: float, high: float, bins: int) -> Self:

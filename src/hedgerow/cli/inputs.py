@@ -23,7 +23,7 @@ from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.files import write_kept
+from hedgerow.files import atomic_file, write_kept
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
@@ -182,6 +182,16 @@ def json_text(value: Any) -> str:
 
 def write_json(value: Any) -> None:
     click.echo(json_text(value))
+
+
+def write_out(content: bytes, out: Path | None, *, force: bool) -> None:
+    """Write a result to a file, completely or not at all, or to stdout."""
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    with atomic_file(out, replace=force) as part:
+        part.write_bytes(content)
+    click.echo(f"wrote {out}", err=True)
 
 
 def check_stdout(out: Path | None) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, model_values, write_json
+from hedgerow.cli.inputs import ShareProgress, model_values, write_json, write_out
 from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
@@ -290,12 +290,7 @@ def export(
         content = estimator.to_json().encode()
     else:
         content = (estimator.to_sql((table or "").split("."), dialect, keep=keep) + "\n").encode()
-    if out is None:
-        click.echo(content, nl=False)
-        return
-    with atomic_file(out, replace=force) as part:
-        part.write_bytes(content)
-    click.echo(f"wrote {out}", err=True)
+    write_out(content, out, force=force)
 
 
 def _warn_of_formats(schema: Schema) -> None:

@@ -116,13 +116,7 @@ GENERAL, CLOSER, PUBLISHED = (
 
 
 def case(name: str) -> Case:
-    """Return a case by its name, or raise ConfigurationError with the names that exist.
-
-    Examples
-    --------
-    >>> case("one-leaf").pair("add-remove").words
-    'One leaf: one record of class no, and one of class yes that ties with it.'
-    """
+    """Return a case by its name, or raise ConfigurationError with the names that exist."""
     known = {each.name: each for each in (*GENERAL, *CLOSER, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")

@@ -8,6 +8,7 @@ imported anew for each message.
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -60,8 +61,9 @@ class Resident:
         """Answer no more, and remove the socket."""
         if not self._closed:
             self._closed = True
-            with suppress(OSError):
-                Client(os.fspath(self._path), "AF_UNIX").close()  # it wakes ``accept``
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as call:  # it wakes ``accept``
+                call.setblocking(False)  # where others wait already, they do
+                call.connect(os.fspath(self._path))
             self._listener.close()
 
 

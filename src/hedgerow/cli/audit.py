@@ -40,16 +40,6 @@ def audit(
     as_json: bool,
     **request: Any,
 ) -> None:
-    """Attack the privacy claim of a system, or check the file MODEL that `hedgerow train` wrote.
-
-    A system is trained many times on pairs of data sets that differ in one record. The better its outputs distinguish the two,
-    the higher is the lower bound on epsilon. The bounds hold for all pairs together with the stated confidence. If a bound is
-    above the claim, the claim is refuted and the exit code is 4.
-
-    A MODEL is checked against its certificate: the charged plan must explain everything that the model contains. The exit code is
-    4 if anything is unexplained. If the certificate itself states that no guarantee holds, it is printed, nothing is refuted, and
-    the exit code is 0.
-    """
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
     context = click.get_current_context()
@@ -168,13 +158,6 @@ def write_page(
 
 @command("reproduce")
 def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, rows: Path | None, pack: bool) -> None:
-    """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
-
-    NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list` shows
-    all names. An interrupted run continues where it stopped.
-
-    The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
-    """
     from hedgerow.papers.reproduce.run import reproduce as run
     from hedgerow.papers.reproduce.statements import PAPERS
 

@@ -67,11 +67,6 @@ def _visits() -> Dataset:
 
 @command("demo")
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
-    """Train on a public health study, compare with other rules, and show what was learned.
-
-    The records, of the RAND Health Insurance Experiment, come with statsmodels. No network is used. The splits are the same in
-    each run. The noise of the private fits is not: it comes from the operating system.
-    """
     records = _visits()
     mark = out / MARK
     try:

@@ -19,7 +19,6 @@ def _named(address: str | None, dataset: str | None) -> tuple[LedgerStore, str]:
 
 @command("budget create")
 def create(address: str | None, dataset: str | None, **settings: Any) -> None:
-    """Create a ledger with a ceiling, and its store if there is none."""
     store, name = _named(address, dataset)
     store.create(name, **settings)
     click.echo(f"created {name} in {store.address}", err=True)
@@ -27,7 +26,6 @@ def create(address: str | None, dataset: str | None, **settings: Any) -> None:
 
 @command("budget raise")
 def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
-    """Raise a ledger's ceiling. Earlier guarantees then hold for the raised ceiling only."""
     store, name = _named(address, dataset)
     store.raise_ceiling(name, **ceiling)
     click.echo(f"raised {name} in {store.address}", err=True)
@@ -35,7 +33,6 @@ def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
 
 @command("budget close")
 def close(address: str | None, dataset: str | None, reason: str) -> None:
-    """Close a ledger for good: neither it nor its shares accept further charges."""
     store, name = _named(address, dataset)
     store.close_ledger(name, reason=reason)
     click.echo(f"closed {name} in {store.address}", err=True)
@@ -43,7 +40,6 @@ def close(address: str | None, dataset: str | None, reason: str) -> None:
 
 @command("budget show")
 def show(address: str | None, dataset: str | None, as_json: bool) -> None:
-    """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
     store, name = _named(address, dataset)
     ledger = store.ledger(name)
     ceiling, total, entries = ledger.ceiling, ledger.total, ledger.entries
@@ -101,7 +97,6 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
 
 @command("budget list")
 def list_(address: str | None) -> None:
-    """List the ledgers of a store."""
     store = store_of(address)
     for each in map(store.ledger, store.names()):
         left = each.ceiling.in_words(each.ceiling.left(each.total))
@@ -110,7 +105,6 @@ def list_(address: str | None) -> None:
 
 @command("budget verify")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
-    """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
     store, name = _named(address, dataset)
     store.verify(name, head)
     click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")

@@ -50,18 +50,6 @@ def predict(
     keep: tuple[str, ...],
     separator: str | None,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL. DATA is a file or a quoted pattern.
-
-    The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
-    those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
-    pass X[list(schema.names)].)
-
-    Records are read and predicted block by block. The output is CSV with a header and one row per record, in the order of DATA.
-    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
-    number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
-
-    With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
-    """
     refuse_overwriting(out, force, model, *data, report)
     estimator = load(model)
     schema, answers = estimator.schema_, ["prediction"]
@@ -144,13 +132,6 @@ def _cell(cell: Any) -> Any:
 
 @command("inspect")
 def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_json: bool) -> None:
-    """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
-
-    With --tree, a tree is printed with its tests. A value outside a feature's range is clipped to the range. Everything shown was
-    released by the fit. The certificate covers it, or lists it as not covered.
-
-    If the file is not as it was signed, or --key is not the key that signed it, the exit code is 4.
-    """
     estimator, signature = load(model), signature_of(model, key)
     contents = {
         **model_values(estimator),
@@ -236,18 +217,6 @@ def card(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write the card of the model file MODEL: may it leave, its guarantee, what it reads, what it learned, and its limits.
-
-    The card begins with the facts for that decision: the promise, what was spent, what the promise rests on, and what was not
-    checked. MODEL is checked against its certificate, as by `hedgerow audit`, and against its signature.
-
-    With --json, the facts of the decision go to stdout for a public registry of deployments: product, unit, epsilon, delta, trust
-    model, accounting and implementation.
-
-    With --report, the card also shows the model's performance. With --ledger and --dataset, it shows what was spent on the
-    records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
-    addresses and no scripts. Everything on the page was released, so it costs nothing.
-    """
     from hedgerow.cli.decision import Decision  # the check of a model takes its time to import
 
     if out is None and not as_json:
@@ -271,11 +240,6 @@ def card(
 def export(
     model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
 ) -> None:
-    """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
-
-    All of them give the same predictions as `hedgerow predict`. Nothing is spent, because they use released values only. ONNX
-    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql.
-    """
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
     if kind == "onnx" and out is None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from glob import escape, glob, has_magic
-from inspect import cleandoc, signature
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -196,11 +196,13 @@ def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]
     table = TABLE[name]
 
     def add(function: Callable[..., None]) -> click.Command:
-        made = _with_query(function) if "query" in signature(function).parameters else function
+        made, words = function, [table["help"]]
+        if "query" in signature(function).parameters:
+            made, words = _with_query(function), [*words, TEXTS["reads-files"], TEXTS["charges-first"]]
         for each in reversed(table["takes"].split()):
             own = table.get("options", {}).get(each) or TABLE["shared"][each]
             made = _parameter(each, {**own, **known.get(each, {})})(made)
-        return click.command(name.split()[-1])(made)
+        return click.command(name.split()[-1], help="\n\n".join(words))(made)
 
     return add
 
@@ -260,5 +262,4 @@ def _with_query(command: Callable[..., None]) -> Callable[..., None]:
         own = {name: given.pop(name, None) for name in Query.__dataclass_fields__ if name != "paths"}
         command(query=Query(given.pop("data"), **own), **given)
 
-    collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), TEXTS["reads-files"], TEXTS["charges-first"]])
     return collected

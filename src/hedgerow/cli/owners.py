@@ -37,7 +37,6 @@ def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
 
 @command("federate key")
 def key(folder: Path) -> None:
-    """Print the public key of an owner, for the other owners. The first call makes the owner's folder and its key."""
     click.echo(Identity(folder).public)
 
 
@@ -55,7 +54,6 @@ def owner(
     address: str | None,
     dataset: str | None,
 ) -> None:
-    """Answer queries about the records of a file until interrupted. Start a flower-supernode beside it."""
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
     ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
@@ -74,7 +72,6 @@ def owner(
 
 @command("federate app")
 def app(folder: Path) -> None:
-    """Write the app for flwr run, which the coordinator starts."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEXTS["flower-app"].items():
         (folder / name).write_text(text, "utf-8")
@@ -85,7 +82,6 @@ def app(folder: Path) -> None:
 
 @command("federate fit")
 def fit(federation: Path, owners: Path) -> None:
-    """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
     parties, _ = read_federation(federation)
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 

@@ -50,12 +50,6 @@ def read_report(path: Path, model: Path) -> Card | GroupCards:
 
 @command("evaluate")
 def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> None:
-    """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
-
-    The report card is written to stdout, and with --out as JSON to a file. It has accuracy, recall, precision, ROC AUC and Brier
-    score; for a model that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and
-    one for the population that they come from. The certificate follows. The costs of evaluations of the same records add up.
-    """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
     schema = inputs.with_options(estimator.schema_, target, query.person, model)
@@ -82,11 +76,6 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
 
 @command("schema release")
 def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Any) -> None:
-    """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
-
-    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other
-    column except the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
-    """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
     assert query.out is not None
@@ -145,11 +134,6 @@ def search(
     allow_inferred: bool,
     refit: float,
 ) -> None:
-    """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
-
-    Only the selected candidate and its model are shown. Defaults are usually better, because they get the whole budget:
-    docs/tuning.md.
-    """
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
     schema = inputs.load_schema(schema_path, target, query.person)
@@ -188,10 +172,6 @@ def search(
 def plan(
     schema_path: Path, system: str | None, pairs: Sequence[str], delta: float | None, as_json: bool, **claim: Any
 ) -> None:
-    """Show what a fit would cost and how large its noise would be, before anything is spent.
-
-    It reads a schema and no records.
-    """
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
     outlook = plan_fit(schema, system=system, **claim, **inputs.read_parameters(kind, pairs, delta))

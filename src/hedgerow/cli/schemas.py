@@ -46,14 +46,6 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, or a quoted pattern.
-
-    For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
-    decimal commas, thousands separators and formats of dates.
-
-    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such an
-    entry. What the data owner must confirm, and how, is written to stderr. Both show raw values and are for the data owner only.
-    """
     refuse_overwriting(out, force, *data)
     forms = [guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
@@ -141,15 +133,6 @@ def check(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Count the disagreements between the records of DATA and a schema.
-
-    The exit code is 2 if `hedgerow train` would refuse the file. It is 5 if a fit would learn nothing from the labels or from
-    some column, because no cell has the declared form, so that a script can stop before it trains. It is 0, with a warning on
-    stderr, if few labels have the declared form.
-
-    It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
-    is read off the records. DATA is a CSV or Parquet file by its name, or a quoted pattern.
-    """
     schema = load_schema(schema_path, target, person)
     counts, report = _count(data, schema, schema.file_form.replaced(separator))
     if as_json:

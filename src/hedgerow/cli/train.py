@@ -45,14 +45,6 @@ def train(
     holdout_epsilon: float | None,
     sign: Path | None,
 ) -> None:
-    """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
-
-    A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter
-    and encoding say otherwise. Its first line has the names of the schema's features and of the target. A cell in quotes may hold
-    line breaks. Several files are read in the order of their names; with --holdout, the file must fit in memory. A public rule
-    leaves out each record that has another number of cells, an open quote, a missing or undeclared label, or an outcome that is
-    not a number. The number of these records is not reported.
-    """
     if (holdout is None) != (holdout_epsilon is None):
         raise click.UsageError(
             "--holdout SHARE keeps lines for a report card, and --holdout-epsilon EPSILON is its budget; pass both."

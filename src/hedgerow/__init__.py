@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         FeatureDisplay as FeatureDisplay,
         GroupsDisplay as GroupsDisplay,
         ImportancesDisplay as ImportancesDisplay,
+        PlanDisplay as PlanDisplay,
         PredictionErrorDisplay as PredictionErrorDisplay,
         ResidualDisplay as ResidualDisplay,
         ROCDisplay as ROCDisplay,
@@ -85,7 +86,7 @@ _NAMES = {
     "hedgerow.ledgers.ledger": "Ledger",
     "hedgerow.ledgers.store": "LedgerStore",
     "hedgerow.plots": "AuditDisplay CalibrationDisplay ConfusionMatrixDisplay ExplanationDisplay "
-    "FeatureDisplay GroupsDisplay ImportancesDisplay PredictionErrorDisplay "
+    "FeatureDisplay GroupsDisplay ImportancesDisplay PlanDisplay PredictionErrorDisplay "
     "ROCDisplay ResidualDisplay",
     "hedgerow.privacy.certificate": "Certificate",
     "hedgerow.schema": "Boolean Categorical Date Integer Numeric Schema",

@@ -36,11 +36,10 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
-from hedgerow.schema import Date, Numeric, Schema
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
@@ -326,13 +325,26 @@ def card(
     "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
 )
 @click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column to copy to the result; repeatable.")
+@click.option(
+    "--typed",
+    is_flag=True,
+    help="sql: columns whose text has a format in the schema hold numbers and dates, and no text.",
+)
 def export(
-    model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
+    model: Path,
+    kind: str,
+    out: Path | None,
+    force: bool,
+    table: str | None,
+    dialect: str,
+    keep: tuple[str, ...],
+    typed: bool,
 ) -> None:
     """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
 
     All of them give the same predictions as `hedgerow predict`. Nothing is spent, because they use released values only. ONNX
-    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql.
+    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql. SQL does not read decimal commas,
+    amounts or dates such as 31.12.2024 in text: such a model is refused unless --typed says that these columns hold none.
     """
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
@@ -340,33 +352,15 @@ def export(
         raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
     refuse_overwriting(out, force, model)
     estimator = load(model)
-    if kind != "json":
-        _warn_of_formats(estimator.schema_)
     if kind == "onnx":
         content = estimator.to_onnx().SerializeToString()
     elif kind == "json":
         content = estimator.to_json().encode()
     else:
-        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep) + "\n").encode()
+        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep, typed=typed) + "\n").encode()
     if out is None:
         click.echo(content, nl=False)
         return
     with atomic_file(out, replace=force) as part:
         part.write_bytes(content)
     click.echo(f"wrote {out}", err=True)
-
-
-def _warn_of_formats(schema: Schema) -> None:
-    """Name the columns whose text only the library reads: elsewhere their cells count as missing, and predictions differ."""
-    written = [
-        name
-        for name, feature in schema.features.items()
-        if isinstance(feature, Numeric)
-        and (feature.date_format is not None if isinstance(feature, Date) else feature.reads_text)
-    ]
-    if written:
-        click.echo(
-            f"warning: the schema declares how text is written in {listed(written)}, which only hedgerow reads. Convert these "
-            "columns to numbers and ISO dates first; text in another form counts as missing there.",
-            err=True,
-        )

@@ -50,10 +50,11 @@ class ROCDisplay(Display):
         )
 
     def _draw(self, ax: Any) -> None:
-        framed(ax, "ROC curve, with a 95 % band for the noise", "false positive rate", "true positive rate")
+        title = "ROC curve at the ends of bins, with a 95 % band for the noise"
+        framed(ax, title, "false positive rate", "true positive rate")
         _diagonal(ax, [0, 1])
         for i, (name, curve) in enumerate(self.lines):
-            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name))
+            ax.plot(curve.x, curve.y, color=COLORS[i % len(COLORS)], label=shown(name), marker=".", markersize=4)
             if i < len(self.bands):  # between the extreme curves on either side that noise may give
                 across, up = np.array(self.bands[i].x), np.array(self.bands[i].y)
                 x = np.concatenate([curve.x - across, (curve.x + across)[::-1]])

@@ -47,6 +47,7 @@ from hedgerow.plots import (
     FeatureDisplay as FeatureDisplay,
     GroupsDisplay as GroupsDisplay,
     ImportancesDisplay as ImportancesDisplay,
+    PlanDisplay as PlanDisplay,
     PredictionErrorDisplay as PredictionErrorDisplay,
     ROCDisplay as ROCDisplay,
     ResidualDisplay as ResidualDisplay,

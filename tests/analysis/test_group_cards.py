@@ -118,6 +118,25 @@ def test_small_groups_are_said_to_be_small(kind, model):
     assert "too few" in cards._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_all_groups_are_warned_of_is_said_once(kind, model):
+    X, y = sample(kind, 3000, 5)
+    cards = evaluate(
+        model,
+        X,
+        np.full(len(y), y[0] if kind != "number" else model.schema_.outcome.high),
+        epsilon=1,
+        by="site",
+        random_state=0,
+    )
+    known = [str(group) for group, card in cards.items() if not card.too_few]
+    assert all(cards[group].warnings for group in known)
+    told = [text for text in cards.warnings if "does not stand out from its noise, so" not in text]
+    assert len(known) >= 2
+    assert len(told) == len(cards[known[0]].warnings)
+    assert all(name in text for name in known for text in told)
+
+
 def test_files_hold_them(kind, model):
     cards = evaluate(model, *sample(kind, 800, 6), epsilon=1, by="site")
     values = {**cards.to_dict(), "certificate": cards.certificate_.to_dict()}

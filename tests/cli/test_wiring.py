@@ -173,6 +173,7 @@ ROWS = [
     Row("card", "--dataset", "--ledger b.db --dataset others", ledger, ("others", "b.db")),
     Row("export", "--table", "--table a.b", lambda call: call["table"], ["a", "b"]),
     Row("export", "--dialect", "--dialect sqlite", lambda call: call["dialect"], "sqlite"),
+    Row("export", "--typed", "--typed", lambda call: call["typed"], True),
     Row("export", "--keep", "--keep id --keep key", lambda call: tuple(call["keep"]), ("id", "key")),
     Row("export", "--force", "--force", bool, True, {"--table": "--out old.h --table"}),
     Row("audit", "--system", "--system forest", lambda call: call["name"], "forest"),
@@ -245,7 +246,7 @@ ELSEWHERE = {  # what changes the output alone, or is about several calls: the f
     "cli/test_audit.py": ["audit --json", "audit --page", "audit --force", "audit --pair"],
     "cli/test_budget_commands.py": ["budget show --json"],
     "cli/test_demo.py": ["demo --splits", "demo --seed", "demo --out"],
-    "analysis/test_outlook.py": ["plan --json"],
+    "analysis/test_outlook.py": ["plan --json", "plan --out", "plan --force"],
 }  # fmt: skip
 
 

@@ -28,11 +28,10 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
-from hedgerow.schema import Date, Numeric, Schema
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
@@ -238,7 +237,14 @@ def card(
 
 @command("export", dialect={"choice": sorted(DIALECTS)})
 def export(
-    model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
+    model: Path,
+    kind: str,
+    out: Path | None,
+    force: bool,
+    table: str | None,
+    dialect: str,
+    keep: tuple[str, ...],
+    typed: bool,
 ) -> None:
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
@@ -246,28 +252,10 @@ def export(
         raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
     refuse_overwriting(out, force, model)
     estimator = load(model)
-    if kind != "json":
-        _warn_of_formats(estimator.schema_)
     if kind == "onnx":
         content = estimator.to_onnx().SerializeToString()
     elif kind == "json":
         content = estimator.to_json().encode()
     else:
-        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep) + "\n").encode()
+        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep, typed=typed) + "\n").encode()
     write_out(content, out, force=force)
-
-
-def _warn_of_formats(schema: Schema) -> None:
-    """Name the columns whose text only the library reads: elsewhere their cells count as missing, and predictions differ."""
-    written = [
-        name
-        for name, feature in schema.features.items()
-        if isinstance(feature, Numeric)
-        and (feature.date_format is not None if isinstance(feature, Date) else feature.reads_text)
-    ]
-    if written:
-        click.echo(
-            f"warning: the schema declares how text is written in {listed(written)}, which only hedgerow reads. Convert these "
-            "columns to numbers and ISO dates first; text in another form counts as missing there.",
-            err=True,
-        )

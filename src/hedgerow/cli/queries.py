@@ -17,7 +17,9 @@ from hedgerow.analysis.evaluation import group_of
 from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.files import LARGEST_CARD, read_place
+from hedgerow.files import LARGEST_CARD, atomic_file, read_place
+from hedgerow.plots import PlanDisplay
+from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import COMMAS
 from hedgerow.reading.table_file import TableFile, compare_header
@@ -26,6 +28,7 @@ from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
 MODEL = "model_sha256"
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def read_report(path: Path, model: Path) -> Card | GroupCards:
@@ -170,11 +173,28 @@ def search(
 
 @command("plan")
 def plan(
-    schema_path: Path, system: str | None, pairs: Sequence[str], delta: float | None, as_json: bool, **claim: Any
+    schema_path: Path,
+    system: str | None,
+    pairs: Sequence[str],
+    delta: float | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **claim: Any,
 ) -> None:
+    if out is not None and out.suffix not in PICTURES:
+        raise click.UsageError(f"--out {out.name} names no picture; let it end in {' or '.join(PICTURES)}.")
+    refuse_overwriting(out, force, schema_path)
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
-    outlook = plan_fit(schema, system=system, **claim, **inputs.read_parameters(kind, pairs, delta))
+    arguments = {"system": system, **claim, **inputs.read_parameters(kind, pairs, delta)}
+    outlook = plan_fit(schema, **arguments)
+    if out is not None:
+        figure = new_figure(14.4, 4.8)
+        PlanDisplay.from_schema(schema, **arguments).plot(figure.subplots(1, 3))
+        with atomic_file(out, replace=force) as part:
+            figure.savefig(part, format=out.suffix[1:])
+        click.echo(f"wrote {out}", err=True)
     if as_json:
         inputs.write_json(outlook.to_dict())
     else:

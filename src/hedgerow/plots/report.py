@@ -84,12 +84,13 @@ class ROCDisplay(CardDisplay):
     card: ReportCard
 
     def _draw(self, ax: Any) -> None:
-        framed(ax, "ROC curve, with a 95 % band for the noise", "false positive rate", "true positive rate")
+        title = "ROC curve at the ends of bins, with a 95 % band for the noise"
+        framed(ax, title, "false positive rate", "true positive rate")
         _diagonal(ax, [0, 1])
         labels = _labels(self.card)
         for color, label in zip(np.resize(COLORS, len(labels)), labels, strict=True):
             curve, band = self.card.roc_curve(label), self.card.roc_band(label)
-            ax.plot(curve.x, curve.y, color=color, label=shown(label))
+            ax.plot(curve.x, curve.y, color=color, label=shown(label), marker=".", markersize=4)
             # Between the extreme curves on either side that noise may give.
             x = np.concatenate([curve.x - band.x, (curve.x + band.x)[::-1]])
             y = np.concatenate([curve.y + band.y, (curve.y - band.y)[::-1]])

@@ -19,18 +19,11 @@ from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.reading import table_file
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import check_no_name_twice, read_columns
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
-from hedgerow.reading.table_file import (
-    batches_of,
-    compare_header,
-    guess_format,
-    open_table,
-    unread,
-    whole,
-)
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable
@@ -47,17 +40,19 @@ def init(
     separator: str | None,
 ) -> None:
     refuse_overwriting(out, force, *data)
-    forms = [guess_format(path, separator) for path in data]
+    forms = [table_file.guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
     with ExitStack() as stack:
         progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_header(table.header, path)
             if set(table.header) != set(tables[0].header):
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
         target = _checked_target(tables[0].header, target, data[0])
-        columns = read_columns(whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False)
+        columns = read_columns(
+            table_file.whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False
+        )
     if not columns.n_rows:
         raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
     cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
@@ -75,7 +70,7 @@ def init(
             part.write_text(text, encoding="utf-8", newline="\n")
     for line in _advice(notes):
         click.echo(line, err=True)
-    for warning in unread(tables):
+    for warning in table_file.unread(tables):
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
@@ -153,16 +148,18 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
     label = str(schema.target)
     with ExitStack() as stack:
         progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
         wanted = columns_of(schema)
-        compared = [compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)]
+        compared = [
+            table_file.compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)
+        ]
         lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
         extra = [name for name in extra if name not in schema.ignore]
         there = [name for name in wanted if name not in lacking]
         features = {name: schema.features[name] for name in there if name in schema.features}
         checker = Checker(features, schema.missing, schema.labels if label in there else None)
         ids, key = Counter[bytes](), os.urandom(32)
-        for batch, share in batches_of(tables, [path.stat().st_size for path in data], there):
+        for batch, share in table_file.batches_of(tables, [path.stat().st_size for path in data], there):
             progress.read(share)
             checker.add({name: batch[name] for name in features}, batch.get(label))
             if schema.person in there:
@@ -198,7 +195,7 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "persons": persons,
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
-        "warnings": [*unread(tables), *report.findings],
+        "warnings": [*table_file.unread(tables), *report.findings],
         "refusal": refusal,
     }, report
 

@@ -125,11 +125,6 @@ def _show_warning(
         click.echo(text, err=True, nl=False)
 
 
-def show_help_if_alone(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
 def exit_code(error: BaseException) -> int:
     if isinstance(error, BrokenOff):
         return error.code
@@ -205,56 +200,19 @@ def commands_of(group: str = "") -> dict[str, tuple[str, str]]:
     return {short: (TABLE[name]["module"], TABLE[name]["summary"]) for name, short in names.items()}
 
 
-@click.group("budget", cls=LazyGroup, commands_by_name=commands_of("budget"), invoke_without_command=True)
-@click.pass_context
-def budget(context: click.Context) -> None:
-    """Manage the privacy budgets of data sets, across processes and people.
+def _group(name: str, members: Mapping[str, tuple[str, str]], words: str) -> click.Group:
+    @click.group(name, cls=LazyGroup, commands_by_name=members, invoke_without_command=True, help=words)
+    @click.pass_context
+    def group(context: click.Context) -> None:
+        if context.invoked_subcommand is None:
+            click.echo(context.get_help())
 
-    These commands show no contents of records: a ledger contains queries, never their answers.
-    """
-    show_help_if_alone(context)
-
-
-@click.group("federate", cls=LazyGroup, commands_by_name=commands_of("federate"), invoke_without_command=True)
-@click.pass_context
-def federate(context: click.Context) -> None:
-    """Fit one model on the records of several owners, who keep them.
-
-    Owners and the coordinator also start Flower's own commands: flower-superlink, flower-supernode and flwr run.
-    """
-    show_help_if_alone(context)
-
-
-@click.group("schema", cls=LazyGroup, commands_by_name=commands_of("schema"), invoke_without_command=True)
-@click.pass_context
-def schema(context: click.Context) -> None:
-    """Draft a schema, release one, or check one against its data.
-
-    Init and check read records without protection and are for the data owner only. Their output must not leave the building.
-    The output of release is covered by the certificate that it prints.
-    """
-    show_help_if_alone(context)
+    return group
 
 
 COMMANDS = commands_of()
-
-
-@click.group("hedgerow", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
-@click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")
-@click.pass_context
-def main(context: click.Context) -> None:
-    """Differentially private tree ensembles for tabular data.
-
-    Results go to stdout, notes and errors to stderr; with --json, stdout is one JSON document and nothing else.
-
-    \b
-    Exit codes:
-      0    done
-      1    unexpected failure, or a file that could not be read or written
-      2    wrong usage: an option, a path, the schema, the columns or the format of a file
-      3    the privacy budget was refused; nothing was drawn
-      4    an audit refuted a guarantee
-      5    a column, or the labels, have nothing that the schema can read (schema check)
-      130  interrupted; no file is incomplete, and no budget was spent unless the message says so
-    """
-    show_help_if_alone(context)
+schema, budget, federate = (
+    _group(name, commands_of(name), TABLE[name]["help"]) for name in ("schema", "budget", "federate")
+)
+main = _group("hedgerow", COMMANDS, TEXTS["hedgerow"])
+main = click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")(main)

@@ -116,7 +116,12 @@ class LazyGroup(click.Group):
 
 
 def _show_warning(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, _: Any = None, line: str | None = None
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: Any = None,
+    line: str | None = None,
 ) -> None:
     """Write a warning to stderr; for a warning that is meant for users, only its message."""
     for_users = issubclass(category, UserWarning)

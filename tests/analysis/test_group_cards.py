@@ -121,7 +121,14 @@ def test_small_groups_are_said_to_be_small(kind, model):
 @pytest.mark.filterwarnings("ignore")
 def test_what_all_groups_are_warned_of_is_said_once(kind, model):
     X, y = sample(kind, 3000, 5)
-    cards = evaluate(model, X, np.full(len(y), y[0] if kind != "number" else model.schema_.outcome.high), epsilon=1, by="site", random_state=0)
+    cards = evaluate(
+        model,
+        X,
+        np.full(len(y), y[0] if kind != "number" else model.schema_.outcome.high),
+        epsilon=1,
+        by="site",
+        random_state=0,
+    )
     known = [str(group) for group, card in cards.items() if not card.too_few]
     assert all(cards[group].warnings for group in known)
     told = [text for text in cards.warnings if "does not stand out from its noise, so" not in text]

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, model_values, write_json
+from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json
 from hedgerow.cli.options import (
     InputFile,
     files_argument,
@@ -94,6 +94,7 @@ def predict(
     With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
     """
     refuse_overwriting(out, force, model, *data, report)
+    check_stdout(out)
     estimator = load(model)
     schema, answers = estimator.schema_, ["prediction"]
     numbers = isinstance(estimator, PrivateRegressor)

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, model_values, write_json, write_out
+from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json, write_out
 from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
@@ -50,6 +50,7 @@ def predict(
     separator: str | None,
 ) -> None:
     refuse_overwriting(out, force, model, *data, report)
+    check_stdout(out)
     estimator = load(model)
     schema, answers = estimator.schema_, ["prediction"]
     numbers = isinstance(estimator, PrivateRegressor)

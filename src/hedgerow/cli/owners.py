@@ -12,12 +12,13 @@ from typing import Any
 import click
 
 from hedgerow.cli import TEXTS
-from hedgerow.cli.options import command, required, store_of
+from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
 from hedgerow.engines.federated.coordinator import flwr
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import atomic_file, write_kept
 from hedgerow.schema import Schema
 
 SOCKET = "owner.socket"
@@ -72,9 +73,14 @@ def owner(
 
 @command("federate app")
 def app(folder: Path) -> None:
+    files = TEXTS["flower-app"]
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in TEXTS["flower-app"].items():
-        (folder / name).write_text(text, "utf-8")
+    for name, text in files.items():
+        if (folder / name).exists() and (folder / name).read_bytes() != text.encode():
+            raise click.UsageError(f"{folder} has another {name} already; name a new folder.")
+    for name, text in files.items():
+        with atomic_file(folder / name) as part:
+            part.write_text(text, "utf-8")
     click.echo(
         f"wrote {folder}; next: flwr run {folder} --run-config 'federation=\"/path/to/federation.toml\"'", err=True
     )
@@ -106,9 +112,14 @@ def fit_over(transport: Any, path: Path) -> None:
     except KeyError as error:
         raise ConfigurationError(f"[fit] of {path} lacks {error}; it names system, schema and model.") from None
     how = {name: settings.pop(name) for name in ("group", "colluding", "timeout") if name in settings}
-    kind = getattr(import_module("hedgerow"), system)
+    kind, out = getattr(import_module("hedgerow"), system), path.parent / model
+    if not out.parent.is_dir():
+        raise ConfigurationError(f"the folder {out.parent} of the model does not exist; create it first.")
+    refuse_overwriting(
+        out, True, path, path.parent / schema
+    )  # another file keeps its name, and the model gets a new one
     of_owners = records(transport, parties, **how)
     fitted = kind(schema=Schema.load(path.parent / schema), **settings).fit(of_owners)
-    fitted.save(path.parent / model)
+    out = write_kept(out, fitted.save, replace=False)
     print(fitted.certificate_)  # noqa: T201 - Flower shows what its app prints
-    print(f"{of_owners.source.traffic}: {path.parent / model}")  # noqa: T201
+    print(f"{of_owners.source.traffic}: {out}")  # noqa: T201

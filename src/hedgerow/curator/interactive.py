@@ -179,15 +179,8 @@ class Curator:
     @property
     def certificate(self) -> Certificate:
         """The guarantee for all answers of this curator together."""
-        return certify(
-            "Curator",
-            Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst"),
-            self.schema,
-            variant="private",
-            claim=self._claim,
-            seeded=self._randomness.seeded,
-            person=self._person,
-        )
+        event = Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst")
+        return certify("Curator", event, self.schema, self._claim, seeded=self.seeded, person=self._person)
 
     def __repr__(self) -> str:
         """Return the budget and the number of queries; it does not depend on the records."""

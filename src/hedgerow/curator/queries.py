@@ -73,10 +73,7 @@ class Release(ABC):
 
     @abstractmethod
     def event(self, mechanism: Any, unit: int, table: Table) -> Event:
-        """Return what it costs every node.
-
-        ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds.
-        """
+        """Return what it costs every node, or raise ConfigurationError if it covers less than a record of this weight adds."""
 
     @abstractmethod
     def statistics(self, mechanism: Any, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -188,10 +185,7 @@ class SelectLabels(Release):
 
 @dataclass(frozen=True, eq=False)
 class CompareMinorities(Release):
-    """For each node whether its number of records outside its largest class is at most the mechanism's threshold.
-
-    One record changes that number by 0 or 1 (docs/proofs/gini.md).
-    """
+    """Whether each node's number of records outside its largest class is at most a threshold (docs/proofs/gini.md)."""
 
     of: Nodes
 

@@ -223,10 +223,7 @@ class DaskEngine:
         return total.sum
 
     def _answers_at_once(self, task: Task, places: Sequence[int], timeout: Timeout) -> Iterable[Partial]:
-        """Return what each worker's partitions answer, in one message to the worker and one back, without a task.
-
-        A worker that is lost, or fails, gives no answer.
-        """
+        """Return what each worker's partitions answer to one message, without a task; a worker that is lost gives no answer."""
         groups = [group for group in self._shares.groups(places, timeout, together=True) if group.worker is not None]
         if task.size * len(groups) > MANY_CELLS:
             return self._answers(task, places, timeout, groups)
@@ -257,10 +254,7 @@ class DaskEngine:
     def _answers(
         self, task: Task, places: Sequence[int], timeout: Timeout, groups: Sequence[Group] = ()
     ) -> Iterable[Partial]:
-        """Yield partial sums of the answers of some partitions, each of them once at most; where no groups are given, one by one.
-
-        The whole log takes long, and an answer of each partition shows progress.
-        """
+        """Yield partial sums of some partitions' answers, each once at most; without groups one by one, to show progress."""
         packed = pickle.dumps(task)
         groups = groups or self._shares.groups(places, timeout, together=False)
         try:

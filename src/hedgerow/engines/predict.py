@@ -74,13 +74,11 @@ class _Answer:
         self._names, self._classes = list(model.schema_.names), getattr(model, "classes_", np.array([0.0]))
 
     def __call__(self, table: Any) -> npt.NDArray[Any]:
-        """Return the predictions as an array."""
         model = pickle.loads(self._model)  # noqa: S301 - from the driver
         answers: npt.NDArray[Any] = (model.predict_proba if self._proba else model.predict)(self._read(table))
         return answers
 
     def _read(self, table: Any) -> Any:
-        """Return the columns that the model reads."""
         if isinstance(table, Mapping):
             return {name: table[name] for name in self._names}
         return table.select(self._names) if hasattr(table, "select") else table[self._names]
@@ -92,16 +90,14 @@ class _Answer:
         return {"prediction": result}
 
     def frame(self, table: Any) -> Any:
-        """Return the predictions as a pandas frame with the table's index."""
         return type(table)(self._columns(table), index=table.index)
 
     def batches(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the predictions as Arrow batches."""
         for batch in batches:
             yield type(batch).from_pydict(self._columns(batch))
 
     def types(self) -> str:
-        """Return the columns' types, as Spark spells them."""
+        """Return the types of the columns of ``batches``, as Spark spells them."""
         if self._proba:
             return ", ".join(f"`{str(label).replace('`', '``')}` double" for label in self._classes.tolist())
         kinds = {"i": "long", "f": "double", "b": "boolean"}

@@ -330,10 +330,7 @@ class Records:
 
 @contextmanager
 def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iterator[Table]:
-    """Yield records as a table: counted at their source for ``Records``, otherwise in memory.
-
-    Records that ``keep`` excludes have no class.
-    """
+    """Yield records as a table: counted at their source for ``Records``, otherwise in memory."""
     if isinstance(X, Records):
         with closing(X.read(reading, keep)) as table:
             yield table
@@ -343,10 +340,7 @@ def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iter
 
 @contextmanager
 def _begun() -> Iterator[None]:
-    """Raise errors as EngineError, without the errors of a reader that caused them, whose texts may have sizes.
-
-    Names and types were checked before, so such an error occurs after the charge.
-    """
+    """Raise errors, which occur after the charge, as EngineError, without those of a reader, whose texts may have sizes."""
     with without_sizes():
         try:
             yield

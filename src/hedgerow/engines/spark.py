@@ -76,7 +76,7 @@ class SparkSource(ClusterSource):
         sent, with_ids = self._context.broadcast(pickle.dumps(partial(work, *given))), given[-1] is not None
         stores = Stores(self._context, with_ids=with_ids)
         columns = ("rows binary, " if with_ids else "") + "digest binary, count long"
-        encoded = self.frame.mapInArrow(_encoder_of(sent, None if with_ids else stores.put), columns).rdd
+        encoded = self.frame.mapInArrow(partial(_encoded, sent, None if with_ids else stores.put), columns).rdd
         return stores.of(encoded.map(tuple))
 
     def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
@@ -89,7 +89,9 @@ class SparkSource(ClusterSource):
     def _candidates(self, rows: Stores, facts: Sequence[Facts], share: Share) -> list[Candidates]:
         sent = self._context.broadcast((facts, share))
         try:
-            answers = self._jobs.run(rows.first.mapPartitionsWithIndex(_candidates_of(sent)).collect, Silent().read)
+            answers = self._jobs.run(
+                rows.first.mapPartitionsWithIndex(partial(_candidates, sent)).collect, Silent().read
+            )
         finally:
             with suppress(Exception):
                 sent.destroy()
@@ -97,7 +99,7 @@ class SparkSource(ClusterSource):
 
     def _kept(self, rows: Stores, chosen: Sequence[Chosen]) -> Stores:
         stores = Stores(self._context, with_ids=False)
-        stores.of(rows.first.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), stores.put)))
+        stores.of(rows.first.mapPartitionsWithIndex(partial(_kept, self._context.broadcast(chosen), stores.put)))
         try:
             self._facts(stores, Silent())
         except BaseException:
@@ -111,7 +113,7 @@ class SparkSource(ClusterSource):
 
     def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(value_counts, *given), chosen)))
-        counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
+        counted = self.frame.mapInArrow(partial(_counts, sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
         result = self._jobs.run(counted.collect, progress.read)
         if chosen is not None and len(result) != len(chosen):
             raise changed()
@@ -132,7 +134,7 @@ class Stores:
     def __init__(self, context: Any, *, with_ids: bool) -> None:
         self._context, self._on_disk = context, not with_ids
         self._table, self._key = secrets.token_hex(8), os.urandom(32)
-        self.put = _storing(self._table, self._key)
+        self.put = partial(_stored, self._table, self._key)
 
     def of(self, made: Any) -> Stores:
         """Return these, with the RDD that makes each partition; the last two of its elements' values are facts."""
@@ -141,14 +143,14 @@ class Stores:
         return self
 
     def asked(self, facts: Any, packed: bytes) -> Any:
-        return self.first.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
+        return self.first.mapPartitionsWithIndex(partial(_answers, self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
     def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
-        work = _answering(self._table, self._key, facts, packed)
+        work = partial(_answers, self._table, self._key, facts, packed)
         return self._context.runJob(self._made.mapPartitionsWithIndex(work), list, list(places))
 
     def close(self) -> None:
@@ -158,7 +160,7 @@ class Stores:
         if self._on_disk:
             with suppress(Exception):
                 slices = self._context.defaultParallelism
-                self._context.parallelize(range(slices), slices).foreach(_removing(self._table))
+                self._context.parallelize(range(slices), slices).foreach(partial(_removed, self._table))
 
 
 class SparkEngine:
@@ -295,21 +297,16 @@ def _rows(packed: Packed) -> Rows:
     return rows
 
 
-def _encoder_of(sent: Any, put: Callable[[int, Rows], None] | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _encoded(sent: Any, put: Callable[[int, Rows], None] | None, batches: Iterator[Any]) -> Iterator[Any]:
     """Encode a partition, and put it on this executor's disk; where nothing puts it there, its bytes are the first column."""
-
-    def encode(batches: Iterator[Any]) -> Iterator[Any]:
-        arrow = import_module("pyarrow")
-
-        rows: Rows = pickle.loads(sent.value)(_larger(batches))  # noqa: S301 - from the driver
-        columns = {"digest": arrow.array([rows.digest], arrow.binary()), "count": arrow.array([len(rows.codes)])}
-        if put is None:
-            columns = {"rows": arrow.array([pickle.dumps(rows)], arrow.binary()), **columns}
-        else:
-            put(import_module("pyspark").TaskContext.get().partitionId(), rows)
-        yield arrow.RecordBatch.from_pydict(columns)
-
-    return encode
+    arrow = import_module("pyarrow")
+    rows: Rows = pickle.loads(sent.value)(_larger(batches))  # noqa: S301 - from the driver
+    columns = {"digest": arrow.array([rows.digest], arrow.binary()), "count": arrow.array([len(rows.codes)])}
+    if put is None:
+        columns = {"rows": arrow.array([pickle.dumps(rows)], arrow.binary()), **columns}
+    else:
+        put(import_module("pyspark").TaskContext.get().partitionId(), rows)
+    yield arrow.RecordBatch.from_pydict(columns)
 
 
 def _larger(batches: Iterator[Any]) -> Iterator[Any]:
@@ -325,62 +322,47 @@ def _larger(batches: Iterator[Any]) -> Iterator[Any]:
         yield table_of(together).combine_chunks()
 
 
-def _storing(table: str, key: bytes) -> Callable[[int, Rows], None]:
-    return lambda place, rows: disk_store(table, key, place).put(place, rows)
+def _stored(table: str, key: bytes, place: int, rows: Rows) -> None:
+    disk_store(table, key, place).put(place, rows)
 
 
 def _same(fact: Any) -> Any:
     return fact
 
 
-def _answering(table: str, key: bytes, facts: Any, packed: bytes) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        if (
-            not gc.get_freeze_count()
-        ):  # Spark collects garbage after each task: .06 s for what imports made, which stays
-            gc.freeze()
-        task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
-        for _ in parts:
-            yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
-
-    return answer
+def _answers(table: str, key: bytes, facts: Any, packed: bytes, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+    if not gc.get_freeze_count():  # Spark collects garbage after each task: .06 s for what imports made, which stays
+        gc.freeze()
+    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+    for _ in parts:
+        yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
 
 
-def _removing(table: str) -> Callable[[int], None]:
-    return lambda _: remove(table)
+def _removed(table: str, _: int) -> None:
+    remove(table)
 
 
-def _counter_of(sent: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        arrow = import_module("pyarrow")
-
-        work, chosen = pickle.loads(sent.value)  # noqa: S301 - from the driver
-        place = import_module("pyspark").TaskContext.get().partitionId()
-        if chosen is not None and place >= len(chosen):
-            raise changed()
-        counts = work(None if chosen is None else chosen[place], batches)
-        yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
-
-    return count
+def _counts(sent: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    arrow = import_module("pyarrow")
+    work, chosen = pickle.loads(sent.value)  # noqa: S301 - from the driver
+    place = import_module("pyspark").TaskContext.get().partitionId()
+    if chosen is not None and place >= len(chosen):
+        raise changed()
+    counts = work(None if chosen is None else chosen[place], batches)
+    yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
 
 
-def _candidates_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        facts, share = sent.value
-        for part in parts:
-            yield pickle.dumps(candidates(_rows(part), facts[place], share))
-
-    return answer
+def _candidates(sent: Any, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+    facts, share = sent.value
+    for part in parts:
+        yield pickle.dumps(candidates(_rows(part), facts[place], share))
 
 
-def _kept_of(sent: Any, put: Callable[[int, Rows], None]) -> Callable[[int, Iterator[Any]], Iterator[Any]]:
-    def keep(place: int, parts: Iterator[Packed]) -> Iterator[Any]:
-        for part in parts:
-            rows = kept(_rows(part), sent.value[place])
-            put(place, rows)
-            yield rows.digest, len(rows.codes)
-
-    return keep
+def _kept(sent: Any, put: Callable[[int, Rows], None], place: int, parts: Iterator[Packed]) -> Iterator[Any]:
+    for part in parts:
+        rows = kept(_rows(part), sent.value[place])
+        put(place, rows)
+        yield rows.digest, len(rows.codes)
 
 
 def _joined(query: Query, one: bytes, other: bytes) -> bytes:

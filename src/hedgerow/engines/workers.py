@@ -131,10 +131,7 @@ class WorkerShares:
         self._holders: list[str | None] = [None] * len(facts)
 
     def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
-        """Return partitions that one task asks together: all of a worker, or each by itself; those that nobody holds are encoded.
-
-        Raises EngineError where the scheduler is gone, or nothing comes from it or from any worker for too long.
-        """
+        """Return partitions that one task asks together: all of a worker, or each by itself; what nobody holds is encoded."""
         threads = self.present(timeout)
         if threads != self._threads or None in self._holders:
             self._hold(self._wanted(threads, timeout), timeout)

@@ -175,7 +175,7 @@ class Certificate:
 
     @property
     def covers_its_steps(self) -> bool:
-        return self.total.within(self.epsilon, self.delta)
+        return self.total.delta(self.epsilon) <= self.delta
 
     @property
     def holds(self) -> bool:
@@ -291,10 +291,10 @@ def certify(
     system: str,
     event: Event,
     schema: Schema | None,
-    *,
-    variant: str,
     claim: Claim,
+    *,
     seeded: bool,
+    variant: str = "private",
     assumptions: tuple[str, ...] = (),
     person: str | None = None,
     starts: tuple[Start, ...] = (),
@@ -307,34 +307,18 @@ def certify(
     if schema is not None and (inferred := schema.inferred):
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = Sequence((Unprotected(reason), event))
-    reasons = {} if schema is None else schema.reasons
-    public = list(map(_why_public, reasons.items()))
-    certificate = Certificate(
-        system,
-        variant,
-        claim.epsilon,
-        claim.delta,
-        claim.adjacency,
-        event,
-        seeded,
-        () if schema is None else tuple(schema.releases),
-        assumptions,
-        claim.records_per_person,
-        person,
-        starts=starts,
-        public=tuple(public[:MOST_LISTED]),
-        premises=premises,
-    )
+    releases, reasons = ((), {}) if schema is None else (tuple(schema.releases), schema.reasons)
+    public: tuple[str, ...] = ()
+    for name, why in [*reasons.items()][:MOST_LISTED]:
+        public += (f"{shortened(repr(name), MOST_NAME)}: {why}",)
+    promise, unit = (claim.epsilon, claim.delta, claim.adjacency), (claim.records_per_person, person)
+    certificate = Certificate(system, variant, *promise, event, seeded, releases, assumptions, *unit)
+    certificate = replace(certificate, starts=starts, public=public, premises=premises)
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
         )
     return certificate
-
-
-def _why_public(entry: tuple[str, str]) -> str:
-    name, why = entry
-    return f"{shortened(repr(name), MOST_NAME)}: {why}"
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:

@@ -69,28 +69,20 @@ class StartingEstimator(PrivateEstimator):
     public_start: bool = parameter(Flag(), default=False)
     noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
-    def _initial(self) -> AdditiveModel | None:
-        """Return the model to start from, or raise ConfigurationError if it is not of this class."""
-        if self.init is None:
-            return None
-        if type(self.init) is not type(self):
+    def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
+        """Return the arguments of a plan that are the same for classes and for outcomes."""
+        if self.init is not None and type(self.init) is not type(self):
             raise ConfigurationError(
                 f"init is {type(self.init).__name__}, but it must be {type(self).__name__}: {RULE}."
             )
-        if not hasattr(self.init, "_fitted"):
+        if self.init is not None and not hasattr(self.init, "_fitted"):
             raise ConfigurationError(f"init is not fitted, but it must be {RULE}.")
-        model = result_of(self.init).model
-        assert isinstance(model, AdditiveModel)
-        return model
-
-    def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
-        """Return the arguments of a plan that are the same for classes and for outcomes."""
         return {
             "rounds": self.n_estimators,
             "bins": self.max_bins,
             "most_cuts": MOST_CUTS[self.interaction_cst],
             "signs": () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
-            "init": self._initial(),
+            "init": None if self.init is None else cast(Self, self.init)._model,
             "started": coins == STARTED,
             "shares": self.noise_shares or 0,
         }

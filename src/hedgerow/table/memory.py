@@ -18,6 +18,7 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.reading import Coded, Keep, Reading
 from hedgerow.table.table import (
+    UNCUT,
     CellCounts,
     Cells,
     ChannelRule,
@@ -71,13 +72,14 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
     return out
 
 
+@dataclass
 class Seen:
     """What a scan computed of each record, for later scans: its cell under some cuts, and its channels under a rule."""
 
-    def __init__(self, records: int) -> None:
-        self.cells, self.part = Cells(), np.zeros(records, dtype=np.uint32)
-        self.rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
-        self.channels = np.empty((records, 0), dtype=np.int32)
+    part: npt.NDArray[np.uint32]  # (records,), by ``cells``
+    channels: npt.NDArray[np.int32]  # (records, channels)
+    cells: Cells = UNCUT
+    rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
 
     def begin(self, cells: Cells) -> int:
         """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
@@ -194,7 +196,9 @@ class MemoryTable:
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
-        seen, self._seen = self._seen or Seen(len(self)), None  # the handler of a signal scans with its own
+        seen, self._seen = self._seen, None  # the handler of a signal scans with its own
+        if seen is None:
+            seen = Seen(np.zeros(len(self), dtype=np.uint32), np.empty((len(self), 0), dtype=np.int32))
         again, kept = votes is None and seen.rule == rule, layout.bins is None and not layout.whole
         seen.rule = seen.rule if votes is None else None
         if kept and seen.channels.shape[1] != rule.channels:

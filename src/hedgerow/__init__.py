@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from hedgerow.papers.dpada import *
     from hedgerow.papers.edprf import *
     from hedgerow.systems.cells import *
-    from hedgerow.systems.forest import ForestClassifier as ForestClassifier
     from hedgerow.systems.hedgerow import (
         HedgerowClassifier as HedgerowClassifier,
         HedgerowRegressor as HedgerowRegressor,

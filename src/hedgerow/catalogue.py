@@ -56,7 +56,7 @@ WANG = "Wang, Qiu, Zhao, Zou and Wang, Journal of Software 36(7), 2025"
 FRIEDMAN = "Friedman and Schuster, KDD 2010"
 SYSTEMS = (
     _private("hedgerow", "HedgerowClassifier", "hedgerow", "ours: boosting with few noisy queries", DELTA),
-    _private("forest", "ForestClassifier", "forest", "ours: a configurable private tree or forest"),
+    _private("forest", "ForestClassifier", "trees", "ours: a configurable private tree or forest"),
     _of_paper("edprf", "EDPRFClassifier", "edprf", WANG),
     _of_paper("pfdpdt", "PFDPDTClassifier", "edprf", f"{WANG}, algorithm 5"),
     _of_paper("tradition", "TraditionClassifier", "edprf", f"{WANG}, the baseline of its ablations"),

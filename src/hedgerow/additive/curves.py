@@ -280,9 +280,8 @@ def held_by(term: Term, feature: int) -> Floats:
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
     digits, of_parts = digits_of(term, feature, at)
-    return np.asarray(
-        np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))[of_parts], dtype=np.float64
-    )
+    by_digits = np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))
+    return np.asarray(by_digits[of_parts], dtype=np.float64)
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:

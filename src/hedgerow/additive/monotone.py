@@ -89,9 +89,7 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
         if not term.cuts:
             votes = votes + curves.get(int(term.feature[0]), 0)
             curves[int(term.feature[0])] = votes
-        if (
-            term.n_codes is not None
-        ):  # cells of different features are not compared; no fit with signs makes such a term
+        if term.n_codes is not None:  # cells of different features are not compared: no fit with signs makes them
             if any(signs[feature] for feature in term.features):
                 return False
             continue

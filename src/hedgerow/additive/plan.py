@@ -276,9 +276,8 @@ class AdditivePlan:
         sums = int(fit.offsets[-1]) * self._loss.channels
         while units := schedule.next_units():
             if schedule.next_cell_cuts:
-                cuts = min(
-                    schedule.next_cell_cuts, self.stage.most_cuts, max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
-                )
+                affordable = max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
+                cuts = min(schedule.next_cell_cuts, self.stage.most_cuts, affordable)
                 term, _ = one(units, cuts, CellRound).run(curator, fit)
                 fit.add(term)
                 continue

@@ -118,8 +118,7 @@ class Noisy(Release):
     def answer(self, drawn: Sequence[Any], table: Table) -> Integers:
         released = self._released(table)
         if released is None:
-            noisy: Integers = drawn[0]
-            return noisy
+            return np.asarray(drawn[0])
         counts = np.zeros((*released.shape, table.n_classes), dtype=np.int64)
         counts[released] = drawn[0]
         return counts

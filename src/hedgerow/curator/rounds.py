@@ -264,8 +264,7 @@ class Round:
         # A record adds its channels times a column of such norms
         check_sums(self._rule, noise, l1, l2_squared)
         self._charge(noise.event("sums", draws=sums.size))
-        noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
-        return noisy
+        return np.asarray(self._randomness.draw(noise, np.ascontiguousarray(sums)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,9 +85,8 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
             same = np.abs(kept - nearest) <= 1e-12 * np.abs(nearest)
         if not same.all():
             raise FileFormatError(DAMAGED)
-    return Encoder(
-        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
-    )
+    by_name = {name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}
+    return Encoder(fine.schema.cut_at(by_name), FINE)
 
 
 @dataclass(frozen=True)

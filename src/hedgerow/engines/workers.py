@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -178,18 +179,10 @@ class WorkerShares:
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
         left = dict(wanted)
+        ask = partial(self._client.submit, _hold, self._table, pure=False, retries=RETRIES)
         while left:  # an answer that was lost with its worker is queried again
             futures = {
-                self._client.submit(
-                    _hold,
-                    self._table,
-                    self._facts[place],
-                    self._rows[place],
-                    pure=False,
-                    retries=RETRIES,
-                    **sent_to(worker),
-                ): place
-                for place, worker in left.items()
+                ask(self._facts[place], self._rows[place], **sent_to(worker)): place for place, worker in left.items()
             }
             workers = {future: {left[place]} - {None} for future, place in futures.items()}
             try:

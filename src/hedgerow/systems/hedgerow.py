@@ -203,16 +203,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:
             raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
-        given = self._of_rounds(schema, coins)
-        return RegressionPlan(self._loss_rules(schema, given["init"]), schema, claim, **given)
-
-    def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
-        if self.outcome_transform is not None:
-            return LOGS
-        if self.loss != "auto":
-            return COUNTS if self.loss == "poisson" else OUTCOME_RULES
-        started_in_log = init is not None and isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
-        return replace(COUNTS if started_in_log else OUTCOME_RULES, chooses_link=True)
+        given, chooses = self._of_rounds(schema, coins), self.loss == "auto" and self.outcome_transform is None
+        in_logs, init = self.loss == "poisson", given["init"]
+        if chooses and init is not None:
+            in_logs = isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
+        rules = COUNTS if in_logs else OUTCOME_RULES if self.outcome_transform is None else LOGS
+        return RegressionPlan(replace(rules, chooses_link=chooses), schema, claim, **given)
 
     @property
     def loss_(self) -> str:
@@ -363,12 +359,9 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
                 part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._order.margins(curves))
                 features = {j, *(cut.by for cut in term.cuts)}
                 by_features[tuple(sorted(features))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
-        groups = [
-            Interaction(
-                tuple(names[j] for j in features),
-                float(sum(spread for spread, _ in parts)) / total if total > 0 else 0.0,
-                tuple(part for _, part in parts),
-            )
-            for features, parts in by_features.items()
-        ]
+        groups = []
+        for features, of_group in by_features.items():
+            spreads, parts = zip(*of_group, strict=True)
+            share = float(sum(spreads)) / total if total > 0 else 0.0
+            groups.append(Interaction(tuple(names[j] for j in features), share, parts))
         return sorted(groups, key=lambda group: -group.share)

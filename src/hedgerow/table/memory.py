@@ -84,9 +84,8 @@ class Seen:
     def begin(self, cells: Cells) -> int:
         """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
         known, codes = self.cells.side.shape
-        if np.array_equal(self.cells.by, cells.by[:known]) and np.array_equal(
-            self.cells.side, cells.side[:known, :codes]
-        ):
+        same = np.array_equal(self.cells.by, cells.by[:known])
+        if same and np.array_equal(self.cells.side, cells.side[:known, :codes]):
             return int(known)
         self.part[:] = 0
         return 0
@@ -148,9 +147,8 @@ class MemoryTable:
     def thinned(self, coins: Coins) -> MemoryTable:
         chosen = coins.parts(self._first_row, len(self)) == 0
         margins = None if self._margins is None else self._margins[chosen]
-        return MemoryTable(
-            self._codes[chosen], self._labels[chosen], np.diff(self.offsets), self.n_classes, margins=margins
-        )
+        codes, labels = self._codes[chosen], self._labels[chosen]
+        return MemoryTable(codes, labels, np.diff(self.offsets), self.n_classes, margins=margins)
 
     def merge(self, into: Sequence[Integers]) -> None:
         together = np.concatenate(into).astype(self._codes.dtype)
@@ -287,29 +285,15 @@ class MemoryTable:
         feature, branch = candidates.feature[tests], candidates.branches(tests)
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
-        children = MemoryFrontier(
-            np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
-        )
+        columns = frontier.codes, frontier.labels, frontier.weights
+        codes, labels, weights = map(np.empty_like, columns)
 
         def move(block: tuple[int, int]) -> None:
-            kernels.move(
-                frontier.codes,
-                frontier.labels,
-                frontier.weights,
-                frontier.starts,
-                *block,
-                test,
-                feature,
-                branch,
-                first_child,
-                starts,
-                children.codes,
-                children.labels,
-                children.weights,
-            )
+            to = starts, codes, labels, weights
+            kernels.move(*columns, frontier.starts, *block, test, feature, branch, first_child, *to)
 
         _on_threads(frontier, len(frontier), move)
-        return children
+        return MemoryFrontier(codes, labels, starts, weights)
 
 
 def grouped(

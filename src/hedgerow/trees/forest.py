@@ -362,9 +362,8 @@ class SurveyedForestPlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
-        return SurveyedForestPlan(
-            self._recipe, self._schema, self._epsilon, max_bins=self._bins, fine=encoder, **self._size
-        )
+        given = self._recipe, self._schema, self._epsilon
+        return SurveyedForestPlan(*given, max_bins=self._bins, fine=encoder, **self._size)
 
     def fit(self, curator: Queryable) -> ForestModel:
         encoder, _ = self._survey.merge(curator, self._bins)

@@ -226,7 +226,7 @@ def flower(tmp_path_factory):
 
 
 @pytest.mark.slow  # Flower starts a process for each message
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2400)
 @pytest.mark.parametrize("name", FITS_BY_FLOWER)
 def test_flower_carries_a_fit_of_three_owners_over_tls(flower, name, tmp_path):
     made = Federation(tmp_path, *FITS_BY_FLOWER[name], sizes=FEW)
@@ -237,7 +237,7 @@ def test_flower_carries_a_fit_of_three_owners_over_tls(flower, name, tmp_path):
         for owner in NAMES:
             made.start(owner)
         flower.run("flwr", "run", "app", "local", "--run-config", f'federation="{tmp_path}/federation.toml"')
-        wait_for((tmp_path / "model.hedgerow").exists, 1100)
+        wait_for((tmp_path / "model.hedgerow").exists, 2300)
         made.check()
     finally:
         made.stop()

@@ -27,10 +27,7 @@ from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before silent owners are queried again; each pause is twice as long
-PATIENCE = (
-    60.0,
-    1 / 4,
-)  # for one attempt by Flower: seconds, or a part of what is left. An owner that comes back is another node
+PATIENCE = 60.0  # least seconds for one attempt by Flower, or a quarter of what is left: an owner that comes back is another node
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
 COORDINATOR = (
@@ -103,7 +100,7 @@ class Flower:
         content = app.RecordDict({FIELD: app.ConfigRecord({DATA: data})})
         sent = [app.Message(content, dst_node_id=node, message_type="query") for node in nodes]
         replies: dict[str, bytes] = {}
-        wait = min(timeout, max(PATIENCE[0], PATIENCE[1] * timeout))
+        wait = min(timeout, max(PATIENCE, timeout / 4))
         for reply in self._grid.send_and_receive(sent, timeout=wait) if sent else ():
             if reply.has_error() or FIELD not in reply.content:
                 continue

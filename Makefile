@@ -19,7 +19,7 @@ WHOLE = -m "not slow and not engines and not site"
 # Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo docs test-notebooks test-site dist sign test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-engines
+.PHONY: venv demo docs test-notebooks test-site dist sign test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-engines test-federated
 
 venv: $(STAMP)
 
@@ -112,6 +112,17 @@ test-exports: $(EXPORTS_STAMP)
 test-ledgers: venv
 	$(BIN)/python tests/ledgers/store_processes.py sqlite --kills 2000 --attempts 4000
 	$(BIN)/python tests/ledgers/store_processes.py postgresql --kills 400 --attempts 4000
+
+# Owners over Flower with TLS, in an environment of its own: Flower wants other versions of four packages than the rest; and
+# owners that are killed at every message and line.
+test-federated: build/venvs/federated/.installed
+	$(<D)/bin/pytest tests/cli/test_federate.py tests/engines/test_killed_owners.py -m slow -o faulthandler_timeout=0
+
+build/venvs/federated/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(@D)
+	grep -v '^\(certifi\|packaging\|protobuf\|rich\)==' constraints.txt > $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[federated,parquet]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
+	touch $@
 
 # Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.
 test-engines: $(ENGINES_STAMP)

@@ -175,7 +175,7 @@ audit: venv
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python mutation/run.py --sample 300 --seed $(or $(SEED),0) --jobs 2
 
-# Mistakes that somebody could make, each put into a copy of the source, where the test that is named for it must fail.
+# Mistakes that somebody could make: the test that is named for each must fail with it, and pass without.
 planted: venv
 	$(BIN)/python mutation/plant.py --jobs 2
 

@@ -57,7 +57,9 @@ class Column:
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
     """Return a 1-D array as a column; ``holds`` is what its original type holds, if the array has another type."""
     holds = array_holds(cells.dtype) if holds is None else holds
-    return unread(len(cells)) if holds == "unreadable" else Column(len(cells), _slices(cells), holds)
+    if holds == "unreadable":
+        return unread(len(cells))
+    return Column(len(cells), lambda start, stop: cells[start:stop], holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:

@@ -289,7 +289,7 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
     column = one_column(y)
     if entry is not None:
         _check_type("y", column, entry, ("times", "numbers"))
-    return column.read(0, len(column))
+    return column.read(0, column.length)
 
 
 def one_column(given: Any, what: str = "y") -> Column:

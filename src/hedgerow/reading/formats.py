@@ -127,7 +127,7 @@ class NumberFormat:
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the numbers among the markers of missing cells."""
-        markers = np.array([self.number(marker) for marker in missing], dtype=np.float64)
+        markers = np.fromiter(map(self.number, missing), dtype=np.float64, count=len(missing))
         return markers[~np.isnan(markers)]
 
 

@@ -34,7 +34,8 @@ class Texts:
         self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode = REPLACING
     ) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
-        self.places = tuple(_fixed(array) for array in (data, starts, stops))
+        arrays: tuple[npt.NDArray[Any], ...] = data, starts, stops
+        self.places = tuple(map(_fixed, arrays))
         self.decode = decode
 
     def __len__(self) -> int:

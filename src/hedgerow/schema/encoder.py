@@ -48,6 +48,7 @@ class Encoder:
         self.schema = schema
         self.max_bins = max_bins
         counts, edges = [], []
+        self._readers: list[CategoryReader | None] = []
         for name, feature in schema.features.items():
             if isinstance(feature, Categorical):
                 count, inner = len(feature.values) + 2, NO_NUMBERS
@@ -63,6 +64,7 @@ class Encoder:
                 )
             counts.append(count)
             edges.append(inner)
+            self._readers.append(feature.reader(schema.missing) if isinstance(feature, Categorical) else None)
         self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
@@ -99,7 +101,7 @@ class Encoder:
 
         ``X`` is whatever ``read_columns`` reads; errors are those of that function. No content of a cell is an error.
         """
-        codes: Codes = self.answers(X, lambda codes: codes)
+        codes: Codes = self.answers(X, np.asarray)
         return codes
 
     def answers(
@@ -146,7 +148,7 @@ class Encoder:
         cells, schema = read_labels(y, self.schema.labels), self.schema
         if schema.outcome is not None:
             return schema.outcome_grid.codes(schema.outcome.reader(schema.missing)(cells)).astype(np.int32)
-        codes = self._classes.codes(cells)
+        codes = self._classes.cached()(cells)
         codes[codes >= self._classes.missing] = -1
         return codes.astype(np.int16) if self._classes.missing <= np.iinfo(np.int16).max else codes
 
@@ -179,7 +181,8 @@ class _Pass:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode(self._objects, first, last, codes)
-        self._encode(self._single, first, last, codes)
+        if self._single:
+            self._encode(self._single, first, last, codes)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)

@@ -377,7 +377,7 @@ class CategoryReader:
         return self.missing if is_missing_key(key) else self.undeclared
 
     @lazy
-    def _known(self) -> tuple[tuple[Array, ...], ...]:
+    def _known(self) -> tuple[tuple[Any, ...], ...]:
         """Likely texts of the schema's values, as ``look_up`` takes them: those of any encoding, and those in UTF-8."""
         texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
         known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]

@@ -113,11 +113,11 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
         raise ConfigurationError(
             f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
-    pyarrow, pandas = get_pyarrow(), get_pandas()
-    if pyarrow is not None and isinstance(given, pyarrow.RecordBatch):
-        given = pyarrow.table(given)
-    elif pyarrow is not None and isinstance(given, pyarrow.Array):
-        given = pyarrow.chunked_array([given])
+    arrow, pandas = get_pyarrow(), get_pandas()
+    if arrow is not None and isinstance(given, arrow.RecordBatch):
+        given = arrow.table(given)
+    elif arrow is not None and isinstance(given, arrow.Array):
+        given = arrow.chunked_array([given])
     elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
         given = pandas.Series(given)
     try:

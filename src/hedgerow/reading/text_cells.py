@@ -167,7 +167,7 @@ def joined(cells: Sequence[Any]) -> Texts | None:
     return Texts(data, np.append(0, stops + 1)[:-1], stops) if len(stops) == len(cells) else None
 
 
-def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[npt.NDArray[Any], ...]:
+def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
     """Return texts and the code of each as ``look_up`` takes them."""
     bits = max(4, (4 * len(known)).bit_length())
     slots = (1 << bits) + len(known) + 1
@@ -189,7 +189,7 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[npt.NDArray[Any]
 def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
     cells = np.ascontiguousarray(cells)
-    pointers = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
+    pointers: Any = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
     starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
     return Texts(np.frombuffer(pointers, dtype=np.uint8), starts, starts + cells.itemsize).numbered()
 

@@ -191,7 +191,7 @@ def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArr
     cells = np.ascontiguousarray(cells)
     pointers: Any = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
     starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
-    return Texts(np.frombuffer(pointers, dtype=np.uint8), starts, starts + cells.itemsize).numbered()
+    return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

@@ -228,6 +228,14 @@ def test_the_codes_of_cells_in_no_encoding_of_the_schema():
     assert reader.codes(Texts(*cells.places, decode=lambda cell: cell.decode("latin-1"))).tolist() == [1]
 
 
+def test_many_objects_are_read_in_pieces(monkeypatch):
+    monkeypatch.setattr(cells_module, "AT_ONCE", 3)
+    cells = np.array(["a", None, 1, "b", 2.5, "a", "z", 1], dtype=object)
+    reader = CategoryReader(["a", "b", 1])
+    assert reader.codes(cells).tolist() == [reader.code(cell) for cell in cells]
+    assert bits(numbers(cells)) == bits(np.array([number(cell) for cell in cells]))
+
+
 def test_each_object_of_a_column_is_read_once():
     asked = []
     rule = Rule(lambda cell: asked.append(cell) or len(asked), np.int64)

@@ -178,7 +178,7 @@ def test_unpaid_rounds_add_no_tree_and_the_certificate_holds(schedule, delta):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_paid_rounds_are_drawn_before_a_record_is_read(schedule):
-    for seed in range(6):
+    for seed in range(3):
         events = {
             pickle.dumps(
                 hr.DPAdaClassifier(schema=TWO, schedule=schedule, n_estimators=20, random_state=seed)

@@ -17,7 +17,10 @@ RECORDS = (("x", "no"), ("x", "yes"))
 
 
 def chosen(monkeypatch, search=False):
-    """Return the loss of a record more, or the worst of all small pairs, where the noisy number of records chooses between one round of two units and two of one."""
+    """Return the loss of a record more, or the worst of all small pairs.
+
+    The noisy number of records chooses between one round of two units and two of one.
+    """
     monkeypatch.setattr("hedgerow.additive.plan.BUDGET_UNITS", 2)
     monkeypatch.setattr("hedgerow.additive.plan.MIN_ROUNDS", 1.0)
     monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, curve_sample=2.0**40))

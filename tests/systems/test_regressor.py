@@ -273,7 +273,7 @@ CHECKS = list(estimator_checks_generator(hr.HedgerowRegressor(epsilon=10_000), m
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("estimator", "check"), thinned(CHECKS, 5), ids=name_of_check)
+@pytest.mark.parametrize(("estimator", "check"), thinned(CHECKS, 11), ids=name_of_check)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

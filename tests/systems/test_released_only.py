@@ -71,7 +71,7 @@ def test_a_fit_follows_from_what_is_released(name, delta, seed):
     assert len(asked) >= 3
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("name", thinned(PRIVATE, 3))
 def test_a_fit_as_it_comes_follows_from_what_is_released(name):
     same_everywhere(build(name, "private"), 0)
 

@@ -59,7 +59,7 @@ def test_outcomes(power, loss, tmp_path):
     assert ((found >= 0) & (found <= high)).all()
 
 
-@pytest.mark.parametrize(("kind", "ends"), thinned(product(KINDS, ENDS), 2))
+@pytest.mark.parametrize(("kind", "ends"), thinned(product(KINDS, ENDS), 4))
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_features(kind, ends, tmp_path):
     low, high = ends

@@ -158,7 +158,7 @@ def test_rounds_by_cell_follow_from_what_is_released(delta, seed):
 CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
-@pytest.mark.parametrize(("name", "choice", "value"), CHOICES)
+@pytest.mark.parametrize(("name", "choice", "value"), thinned(CHOICES, 2))
 def test_a_choice_follows_from_what_is_released(name, choice, value):
     same_everywhere(small(name, **{choice: value, **NEEDS.get((name, choice, value), {})}), 1, FURTHEST)
 

@@ -140,7 +140,8 @@ class Trials:
     def _imported(self, change: Change) -> Outcome:
         files = self.files_of(change, self._known())[:NEAREST_IMPORTED]
         found = _in_a_process(partial(self._import_and_run, change, change.after, files), 2 * self.budget)
-        if "::" in found.by and found.by not in self._seen.update_from(self.reach):
+        self._seen.update_from(self.reach)
+        if found.state in ("failed", "hung") and found.by:
             unchanged = _in_a_process(partial(self._import_and_run, change, change.before, [found.by]), 2 * self.budget)
             if unchanged.state != "passed":
                 return Outcome("broken", found.seconds, f"{found.by} fails without the change")
@@ -193,6 +194,7 @@ def _pytest(tests: Sequence[str], plugin: Any, marks: str) -> int:
         *("--hypothesis-profile", "mutants"),  # behind the one that tests/conftest.py loads
         *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # for what was imported before
         *("-p", "no:terminal", "-p", "no:xdist", "-p", "no:cacheprovider"),
+        *("-p", "no:unraisableexception"),  # what the stage's own collections find is no test's failure
     ]
     return int(pytest.main(arguments, plugins=[plugin]))
 
@@ -213,6 +215,7 @@ class _Stage:
             modules[change.module] = Patchable(change.dotted)
         compile_quickly()
         order = self.trials._known([item.nodeid for item in session.items])
+        self.trials._seen.fresh.clear()
         for change in self.changes.values():
             if change.noticed_by in order.names:
                 order.learn_failure(change.noticed_by, change.functions)
@@ -232,7 +235,7 @@ class _Stage:
                 del running[number]
                 order.learn(self.trials._seen.update_from(self.trials.reach))
                 test = outcome.by if outcome.state in ("failed", "hung") else ""
-                if test and test not in order.seen and not self._passes(test, session, order):
+                if test and not self._passes(test, session, order):
                     order.names.remove(test)
                     queue.append(number)
                     continue
@@ -244,10 +247,12 @@ class _Stage:
         return True
 
     def _passes(self, name: str, session: Any, order: Order) -> bool:
-        """Say whether a test that was never seen to pass does so without any change."""
-        found = _in_a_process(partial(_run, self.trials, session, order, [name], PATIENCE), 10 * self.trials.budget)
-        order.learn(self.trials._seen.update_from(self.trials.reach))
-        return found.state == "passed" and name in order.seen
+        """Say whether a test passes here without any change, as it did in a trial of something else or does now."""
+        fresh = self.trials._seen.fresh
+        if name not in fresh:
+            _in_a_process(partial(_run, self.trials, session, order, [name], PATIENCE), 10 * self.trials.budget)
+            order.learn(self.trials._seen.update_from(self.trials.reach))
+        return name in fresh
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.export.form import importances
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.accounting import event_to_dict
-from hedgerow.systems.forest import ForestClassifier
+from hedgerow.systems.trees import ForestClassifier
 
 SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
 CLASSES = [*SYSTEMS, ForestClassifier]

@@ -213,7 +213,6 @@ class _Stage:
         for change in self.changes.values():
             importlib.import_module(change.dotted)  # what is imported only as a test runs would not be found
             modules[change.module] = Patchable(change.dotted)
-        compile_quickly()
         order = self.trials._known([item.nodeid for item in session.items])
         self.trials._seen.fresh.clear()
         for change in self.changes.values():
@@ -243,7 +242,7 @@ class _Stage:
                     order.learn_failure(test, self.changes[number].functions)
                 answer = [number, outcome.state, outcome.seconds, outcome.by]
                 os.write(self.writing, (json.dumps(answer) + "\n").encode())
-            time.sleep(0.003)
+            time.sleep(0.03)
         return True
 
     def _passes(self, name: str, session: Any, order: Order) -> bool:
@@ -270,6 +269,8 @@ class _Runs:
 
 def _patch_and_run(trials: Trials, module: Patchable, change: Change, session: Any, order: Order) -> int:
     assert change.patch is not None
+    if change.patch.kernels:
+        compile_quickly()
     try:
         change.patch.apply(module)
     except KeyError:  # a function that is not found says nothing of the change

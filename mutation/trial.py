@@ -38,7 +38,7 @@ HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "na
          "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
 
 MEMORY = 12 * 2**30
-QUICK = "not full and not slow and not engines and not site"
+MARKS = "not slow and not engines and not site"
 BUDGET = 15.0  # seconds of the processor after which a change that no test has noticed survives
 WALL_FACTOR = 20  # a trial that takes so many times its processor's limit waits for something that never comes
 STARVED = 0.5  # unless it waited for the processor itself for more than this share of the time
@@ -113,16 +113,21 @@ class Change:
 class Trials:
     """Trials of changes: what is known of the tests stands in a file, which the trials write on."""
 
-    def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = QUICK) -> None:
+    def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = MARKS) -> None:
         self.reach, self.jobs, self.budget, self.marks = reach, jobs, budget, marks
         self._seen = SeenSoFar()
 
     def run(self, changes: Sequence[Change]) -> Iterator[tuple[int, Outcome]]:
         """Yield the outcome of each change, by its number, as they end."""
         patched = [number for number, change in enumerate(changes) if change.patch is not None]
-        yield from self._on_a_stage({number: changes[number] for number in patched})
+        tried = set()
+        for number, outcome in self._on_a_stage({number: changes[number] for number in patched}):
+            # Tests that fit as they are collected compile kernels, which then cannot be changed there.
+            if outcome.state != "broken" or not changes[number].patch.kernels:
+                tried.add(number)
+                yield number, outcome
         for number, change in enumerate(changes):
-            if number not in patched:
+            if number not in tried:
                 yield number, self._imported(change)
 
     def files_of(self, change: Change, order: Order) -> list[str]:

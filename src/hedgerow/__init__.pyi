@@ -63,7 +63,6 @@ from hedgerow.schema import (
 )
 from hedgerow.systems import SystemInfo as SystemInfo, list_systems as list_systems, load as load
 from hedgerow.systems.cells import *
-from hedgerow.systems.forest import ForestClassifier as ForestClassifier
 from hedgerow.systems.hedgerow import HedgerowClassifier as HedgerowClassifier, HedgerowRegressor as HedgerowRegressor
 from hedgerow.systems.trees import *
 

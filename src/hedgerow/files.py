@@ -129,6 +129,25 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
         raise
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock that ends with the process, and say whether it was free; where its folder is gone it is not."""
+    import fcntl  # not on Windows, where neither owners nor executors run
+
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        yield False
+        return
+    with os.fdopen(descriptor, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
+
+
 def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, replace: bool) -> Path:
     """Write a result that was paid for by ``write(part)``, and return where it is.
 

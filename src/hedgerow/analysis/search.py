@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self
 
@@ -20,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from hedgerow import estimator as estimators
 from hedgerow.arrays import without_sizes
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.given import RULES, certified, promised, read_given
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator.planning import BaseEstimator, MetaEstimatorMixin
@@ -29,7 +30,7 @@ from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
@@ -319,7 +320,9 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             for given, one in zip(grid, candidates, strict=True)
         }
         starts = tuple(chain.from_iterable(chains.values()))
-        certificate = certified(type(self).__name__, event, schema, whole, randomness, ASSUMPTIONS, persons, starts)
+        certified = partial(certify, seeded=randomness.seeded, person=persons and persons.name)
+        name = type(self).__name__
+        certificate = certified(name, event, schema, whole, assumptions=ASSUMPTIONS, starts=starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with closing(Parts(schema, records, labels, randomness, keep)) as parts:
@@ -334,16 +337,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
             winner = self._candidates(grid, claim)[best]
             assumptions = (*ASSUMPTIONS, source.format(certificate.digest[:16]))
-            own_certificate = certified(
-                type(winner).__name__,
-                own,
-                schema,
-                claim,
-                randomness,
-                assumptions,
-                persons,
-                estimators.starts_of(winner),
-            )
+            name, starts = type(winner).__name__, estimators.starts_of(winner)
+            own_certificate = certified(name, own, schema, claim, assumptions=assumptions, starts=starts)
             own_certificate = replace(own_certificate, warnings=tuple(warned))
             fitted = estimators.with_result(winner, schema, own_certificate, model, named=named, coins=coins)
             self._searched = Searched(grid[best], fitted, certificate)

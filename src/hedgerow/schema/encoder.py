@@ -48,7 +48,6 @@ class Encoder:
         self.schema = schema
         self.max_bins = max_bins
         counts, edges = [], []
-        self._readers: list[CategoryReader | None] = []
         for name, feature in schema.features.items():
             if isinstance(feature, Categorical):
                 count, inner = len(feature.values) + 2, NO_NUMBERS
@@ -64,7 +63,6 @@ class Encoder:
                 )
             counts.append(count)
             edges.append(inner)
-            self._readers.append(feature.reader(schema.missing) if isinstance(feature, Categorical) else None)
         self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
@@ -148,7 +146,7 @@ class Encoder:
         cells, schema = read_labels(y, self.schema.labels), self.schema
         if schema.outcome is not None:
             return schema.outcome_grid.codes(schema.outcome.reader(schema.missing)(cells)).astype(np.int32)
-        codes = self._classes.cached()(cells)
+        codes = self._classes.codes(cells)
         codes[codes >= self._classes.missing] = -1
         return codes.astype(np.int16) if self._classes.missing <= np.iinfo(np.int16).max else codes
 

@@ -323,9 +323,9 @@ class Categorical(_Entry):
         """What cells and values are compared as."""
         return text_key if self.as_text else category_key
 
-    def reader(self, missing: Sequence[str] = ()) -> CategoryReader:
-        """Return what reads the cells of one column as codes; ``missing`` are further markers."""
-        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text)
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.int32]]:
+        """Return a function that reads the cells of one column as codes; ``missing`` are further markers."""
+        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text).codes
 
     def n_codes(self, max_bins: int) -> int:
         """Return the number of codes: one per value, then one for missing and one for undeclared."""

@@ -217,9 +217,9 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
         )
     if others:
         raise SchemaError(
-            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with index=False), or "
-            f"declare {them} in the schema, whose key ignore lists columns that are no features. (--person names a column of "
-            "persons; in Python, group= or the schema's person.)"
+            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with "
+            f"index=False), or declare {them} in the schema, whose key ignore lists columns that are no features. (--person "
+            "names a column of persons; in Python, group= or the schema's person.)"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -24,7 +24,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, MemoryTable, Table
+from hedgerow.table import Coded, Keep, MemoryTable
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -195,15 +195,10 @@ def run(
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)
-    if not isinstance(X, Records):
-        return answered(plan, MemoryTable.by(reading, X, y, keep), randomness)
-    with closing(X.read(reading, keep)) as table:
-        return answered(plan, table, randomness)
-
-
-def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    queryable = Queryable(table, cost(plan.event), randomness)
-    return plan.fit(queryable), queryable.warnings_of(plan.encoder)
+    elsewhere = isinstance(X, Records)
+    with closing(X.read(reading, keep)) if elsewhere else nullcontext(MemoryTable.by(reading, X, y, keep)) as table:
+        queryable = Queryable(table, cost(plan.event), randomness)
+        return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_published(X: Any, unit: Unit) -> None:

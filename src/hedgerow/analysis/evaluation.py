@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.analysis.card import MOST_BINS
 from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
@@ -24,7 +26,6 @@ from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import certify, warn_of_claim
-from hedgerow.reading.cells import CategoryReader
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Value
 from hedgerow.table import Histogram, keep_of
@@ -157,7 +158,7 @@ def evaluate(
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
-    person, seeded = persons and persons.name, randomness.seeded
+    person, seeded = None if persons is None else persons.name, randomness.seeded
     certificate = certify("evaluate", event, schema, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=person)
     warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
@@ -195,14 +196,14 @@ class Groups:
 
     name: str
     values: tuple[Value, ...]
-    reader: CategoryReader
+    reader: Callable[[Any], npt.NDArray[np.int32]]  # of cells
 
     def __len__(self) -> int:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
         """Return the group of each cell, by that cell alone."""
-        return np.minimum(self.reader.codes(cells), len(self.values)).astype(np.int64)
+        return np.minimum(self.reader(cells), len(self.values), dtype=np.int64)
 
 
 def group_of(schema: Schema, by: str | None) -> Groups | None:

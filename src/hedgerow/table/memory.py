@@ -286,7 +286,9 @@ class MemoryTable:
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
         columns = frontier.codes, frontier.labels, frontier.weights
-        codes, labels, weights = map(np.empty_like, columns)
+        codes, labels, weights = (
+            np.empty_like(column) for column in (frontier.codes, frontier.labels, frontier.weights)
+        )
 
         def move(block: tuple[int, int]) -> None:
             to = starts, codes, labels, weights

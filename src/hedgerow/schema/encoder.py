@@ -154,7 +154,7 @@ class _Pass:
     """One pass over records: how each column is read."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._columns, self._readers, self._is_numeric = columns, encoder._readers, encoder.schema.is_numeric
+        self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
         # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
         self._objects, self._single, together = list[int](), list[int](), list[int]()
@@ -187,8 +187,8 @@ class _Pass:
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            cells = self._readers[i](self._columns.cells(i, first, last))
-            if self._is_numeric[i]:  # its reader knows the markers
+            cells = self._encoder._readers[i](self._columns.cells(i, first, last))
+            if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
                 self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
             else:
                 codes[:, i] = cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -24,7 +24,7 @@ from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, MemoryTable
+from hedgerow.table import Coded, Keep, MemoryTable, Table
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -195,8 +195,10 @@ def run(
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)
-    elsewhere = isinstance(X, Records)
-    with closing(X.read(reading, keep)) if elsewhere else nullcontext(MemoryTable.by(reading, X, y, keep)) as table:
+    opened: AbstractContextManager[Table] = (
+        closing(X.read(reading, keep)) if isinstance(X, Records) else nullcontext(MemoryTable.by(reading, X, y, keep))
+    )
+    with opened as table:
         queryable = Queryable(table, cost(plan.event), randomness)
         return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 import traceback
+import warnings
 from typing import NamedTuple
 
 import click
@@ -148,6 +149,7 @@ def start(folder, words, befalls):
             os.dup2(os.open(folder.parent / f"{folder.name}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8") for n in (1, 2))
         befalls()
+        warnings.simplefilter("default")
         main(words)
     except SystemExit as error:
         os._exit(error.code or 0)
@@ -212,3 +214,55 @@ def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, ou
     elif case != "no room" and out and outcome.code == 0:
         assert results or "demo" in out
     assert not [name for name in outcome.files if name.endswith(".tmp")]
+
+
+def test_a_release_of_which_no_label_passes_keeps_its_ranges_and_no_fit_pays_for_them(tried):
+    (outcome,) = tried("schema release", "--out new.toml")
+    assert (outcome.code, outcome.spent) == (0, 1)
+    assert "no class stands out" in outcome.stderr
+    assert b"high = " in outcome.files["new.toml"]
+    (refused,) = tried("train", "--out new.h --schema new.toml")
+    assert (refused.code, refused.spent) == (2, 1)
+    assert "none was released" in refused.stderr
+
+
+@pytest.mark.parametrize("command", sorted(CHARGES))
+@pytest.mark.parametrize("name", ["b.db", "p.csv", "s.toml", "m.h"])
+def test_no_output_replaces_what_a_command_reads(tried, command, name):
+    """``--force`` does not either; a file that the command does not read is another's, and may be replaced by it."""
+    (outcome,) = tried(command, f"--force --out {name}")
+    mine = name in TRIES[command][0].split()
+    assert (outcome.code, outcome.spent) == ((2, 0) if mine else (0, 1)), outcome.stderr
+    assert (name in outcome.files) == (not mine)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", sorted(CHARGES))
+def test_two_runs_of_one_name_keep_both_results(tried, command):
+    (_, out), name = TRIES[command], TRIES[command][1].removeprefix("--out ")
+    outcomes = tried(command, out, out)
+    paid = outcomes[-1].spent
+    results = {found for outcome in outcomes for found in outcome.files if found.startswith("new")}
+    assert name in results
+    assert len(results) == paid
+    for outcome in outcomes:
+        assert outcome.code == 0 or (outcome.code == 2 and "exists already" in outcome.stderr)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", sorted(CHARGES))
+def test_a_disk_that_takes_no_result_is_told_with_what_was_spent(tried, command):
+    """Neither the folder nor that of temporary files takes a file; the ledger stands elsewhere."""
+
+    def befalls():
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        os.fsync = fail
+
+    (outcome,) = tried(command, TRIES[command][1], befalls=befalls)
+    assert outcome.code == 1
+    assert outcome.spent == 1
+    assert "No space left" in outcome.stderr
+    assert "was spent, but no" in outcome.stderr
+    assert not [name for name in outcome.files if name.startswith("new") or name.endswith(".tmp")]

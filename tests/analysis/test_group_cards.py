@@ -160,13 +160,16 @@ def test_the_display_draws_each_group_that_is_known(kind, model):
     X, y = sample(kind, 3000, 8)
     cards = evaluate(model, X, y, epsilon=1, by="site", random_state=0)
     display = hr.GroupsDisplay.from_report(cards).plot()
-    known = np.isfinite(display.values)
-    assert list(np.array(display.groups)[known]) == ["north", "south"]
-    assert all("too few records" in name for name in np.array(display.groups)[~known])
-    assert display.figure == ("mae" if kind == "number" else "recall")
-    figures = [cards[group].figure(display.figure).value for group in cards]
-    assert np.array_equal(display.values[known], np.array(figures)[known])
-    assert (display.both[known, 0] <= display.noise[known, 0]).all()
+    figure = "mae" if kind == "number" else "recall"
+    values = np.array([cards[group].figure(figure).value for group in cards])
+    names = [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()]
+    assert [name for name, value in zip(names, values, strict=True) if np.isfinite(value)] == ["north", "south"]
+    assert all("too few records" in name for name, value in zip(names, values, strict=True) if not np.isfinite(value))
+    assert display.ax_.get_xlabel() == figure
+    drawn = np.concatenate([line.get_xdata() for line in display.ax_.lines])
+    np.testing.assert_array_equal(drawn, values)
+    ends = [collection.get_segments()[0][:, 0] for collection in display.ax_.collections[:2]]  # of the first group
+    assert ends[0][0] <= ends[1][0] <= values[0] <= ends[1][1] <= ends[0][1]
     plt.close("all")
 
 

@@ -90,6 +90,21 @@ class Figure(NamedTuple):
     high: float
 
 
+class Calibration(NamedTuple):
+    """For each bin, or group of predictions, that stands out from its noise: what is predicted, what is observed.
+
+    That is the middle of a bin of probabilities and the share of records with the label, or the mean prediction and the mean
+    outcome. ``records`` are the noisy numbers.
+    """
+
+    predicted: Floats
+    observed: Floats
+    records: Floats
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
 def mean_figure(counts: Floats, value: Floats, low: Floats, high: Floats) -> tuple[Figure, Floats]:
     """Return a mean over records, and how fast it changes with each count.
 

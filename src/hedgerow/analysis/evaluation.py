@@ -15,7 +15,7 @@ from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers, without_sizes
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import certified, promised, read_given
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import ClassOrder, Model, PrivateClassifier, PrivateEstimator, PrivateRegressor, model_digest
@@ -23,7 +23,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import warn_of_claim
+from hedgerow.privacy.certificate import certify, warn_of_claim
 from hedgerow.reading.cells import CategoryReader
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Value
@@ -157,7 +157,8 @@ def evaluate(
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
-    certificate = certified("evaluate", event, schema, claim, randomness, ASSUMPTIONS, persons)
+    person, seeded = persons and persons.name, randomness.seeded
+    certificate = certify("evaluate", event, schema, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=person)
     warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(

@@ -16,16 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import RawPlan, certificate_of, claim_of, draw_coins, plan_of
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import (
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    Sequence,
-    Subsampled,
-)
+from hedgerow.privacy import accounting
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -245,24 +236,24 @@ def benchmarks_of(records: int, *, classes: bool) -> list[Benchmark]:
     return made
 
 
-def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
+def _leaves(event: accounting.Event) -> Iterator[accounting.Pure | accounting.Gaussian]:
     """Yield the queries on the costliest path: of parallel parts, those of the one with the most."""
     match event:
-        case Pure() | Gaussian():
+        case accounting.Pure() | accounting.Gaussian():
             yield event
-        case OneOf():
+        case accounting.OneOf():
             yield from _leaves(event.parts[0])
-        case Parallel():
+        case accounting.Parallel():
             yield from max((list(_leaves(part)) for part in event.parts), key=len, default=[])
-        case Sequence():
+        case accounting.Sequence():
             for part in event.parts:
                 yield from _leaves(part)
-        case PerRecordAssignment() | Subsampled():
+        case accounting.PerRecordAssignment() | accounting.Subsampled():
             yield from _leaves(event.part)
 
 
-def _step(leaf: Pure | Gaussian) -> Step:
-    if isinstance(leaf, Gaussian):
+def _step(leaf: accounting.Pure | accounting.Gaussian) -> Step:
+    if isinstance(leaf, accounting.Gaussian):
         price, noise = f"mu^2 {decimal_text(leaf.mu_squared, 4)}", 1 / math.sqrt(leaf.mu_squared)
         return Step(leaf.purpose, "rounded normal noise", 1, price, noise)
     price, noise = f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.options import options, refuse_overwriting, required, store_of
+from hedgerow.cli import TEXTS
+from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
 from hedgerow.engines.federated.coordinator import flwr
@@ -21,28 +22,6 @@ from hedgerow.files import atomic_file, write_kept
 from hedgerow.schema import Schema
 
 SOCKET = "owner.socket"
-# Two modules, since Flower starts the client's anew for each message
-APPS = {
-    "coordinator.py": "from hedgerow.cli.owners import server_app\n\napp = server_app()\n",
-    "owner.py": "from hedgerow.cli.relay import client_app\n\napp = client_app()\n",
-}
-PROJECT = """[project]
-name = "hedgerow-federation"
-version = "1.0.0"
-description = "One model of several owners"
-license = "Apache-2.0"
-dependencies = ["hedgerow[federated]"]
-
-[tool.flwr.app]
-publisher = "hedgerow"
-
-[tool.flwr.app.components]
-serverapp = "coordinator:app"
-clientapp = "owner:app"
-
-[tool.flwr.app.config]
-federation = "federation.toml"
-"""
 
 
 def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
@@ -57,32 +36,12 @@ def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
     return parties, given.get("fit", {})
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate key")
 def key(folder: Path) -> None:
-    """Print the public key of an owner, for the other owners. The first call makes the owner's folder and its key."""
     click.echo(Identity(folder).public)
 
 
-@click.command()
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", required=True, help="This owner's name in the federation's file.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="This owner's folder, of federate key.")
-@click.option(
-    "--federation", required=True, type=click.Path(exists=True, path_type=Path), help="The file that names all owners."
-)
-@click.option(
-    "--schema", "schema_path", required=True, type=click.Path(exists=True, path_type=Path), help="The public schema."
-)
-@click.option("--label", help="The column of the labels. [default: the schema's target]")
-@click.option("--group", help="The column that identifies persons.")
-@click.option(
-    "--colluding", type=int, help="Take part only in fits in which owners add the noise, with so many colluding."
-)
-@click.option(
-    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which have no guarantee: for tests."
-)
-@options("ledger", "dataset")
+@command("federate owner")
 def owner(
     data: Path,
     name: str,
@@ -96,7 +55,6 @@ def owner(
     address: str | None,
     dataset: str | None,
 ) -> None:
-    """Answer queries about the records of a file until interrupted. Start a flower-supernode beside it."""
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
     ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
@@ -113,11 +71,9 @@ def owner(
         resident.close()
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate app")
 def app(folder: Path) -> None:
-    """Write the app for flwr run, which the coordinator starts."""
-    files = {"pyproject.toml": PROJECT, **APPS}
+    files = TEXTS["flower-app"]
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         if (folder / name).exists() and (folder / name).read_bytes() != text.encode():
@@ -130,13 +86,8 @@ def app(folder: Path) -> None:
     )
 
 
-@click.command()
-@click.argument("federation", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--owners", required=True, type=click.Path(path_type=Path), help="The folder that has all owners' folders."
-)
+@command("federate fit")
 def fit(federation: Path, owners: Path) -> None:
-    """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
     parties, _ = read_federation(federation)
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 

@@ -48,7 +48,6 @@ class Encoder:
         self.schema = schema
         self.max_bins = max_bins
         counts, edges = [], []
-        self._readers: list[CategoryReader | None] = []
         for name, feature in schema.features.items():
             if isinstance(feature, Categorical):
                 count, inner = len(feature.values) + 2, NO_NUMBERS
@@ -64,7 +63,6 @@ class Encoder:
                 )
             counts.append(count)
             edges.append(inner)
-            self._readers.append(feature.reader(schema.missing) if isinstance(feature, Categorical) else None)
         self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,6 @@ from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.certificate import certify, warn_of_claim
-from hedgerow.reading.cells import CategoryReader
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Value
 from hedgerow.table import Histogram, keep_of
@@ -195,14 +195,14 @@ class Groups:
 
     name: str
     values: tuple[Value, ...]
-    reader: CategoryReader
+    reader: Callable[[Any], Integers]
 
     def __len__(self) -> int:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
         """Return the group of each cell, by that cell alone."""
-        return np.minimum(self.reader.codes(cells), len(self.values)).astype(np.int64)
+        return np.minimum(self.reader(cells), len(self.values)).astype(np.int64)
 
 
 def group_of(schema: Schema, by: str | None) -> Groups | None:

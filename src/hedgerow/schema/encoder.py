@@ -146,7 +146,7 @@ class Encoder:
         cells, schema = read_labels(y, self.schema.labels), self.schema
         if schema.outcome is not None:
             return schema.outcome_grid.codes(schema.outcome.reader(schema.missing)(cells)).astype(np.int32)
-        codes = self._classes.cached()(cells)
+        codes = self._classes.codes(cells)
         codes[codes >= self._classes.missing] = -1
         return codes.astype(np.int16) if self._classes.missing <= np.iinfo(np.int16).max else codes
 

@@ -85,19 +85,24 @@ def closed():
     sys.stdout = None
 
 
+def stream(number, encoding="utf-8"):
+    return io.TextIOWrapper(io.FileIO(number, "w", closefd=False), encoding=encoding)
+
+
 def full():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+    sys.stdout = stream(1)
 
 
 def left():
     reading, writing = os.pipe()
     os.close(reading)
     os.dup2(writing, 1)
+    sys.stdout = stream(1)
 
 
 def code_page():
-    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="cp1252")
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="cp1252")
+    sys.stdout, sys.stderr = stream(1, "cp1252"), stream(2, "cp1252")
 
 
 def no_room():
@@ -147,14 +152,14 @@ def start(folder, words, befalls):
         os.chdir(folder)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(folder.parent / f"{folder.name}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8") for n in (1, 2))
+        sys.stdout, sys.stderr = stream(1), stream(2)
         befalls()
         warnings.simplefilter("default")
         main(words)
     except SystemExit as error:
         os._exit(error.code or 0)
     except BaseException:
-        traceback.print_exc()
+        os.write(2, traceback.format_exc().encode())
     os._exit(99)
 
 

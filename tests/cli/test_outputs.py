@@ -6,7 +6,6 @@ of its own, which is forked here, so that nothing is imported anew. Outcomes are
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import signal
@@ -86,7 +85,7 @@ def closed():
 
 
 def stream(number, encoding="utf-8"):
-    return io.TextIOWrapper(io.FileIO(number, "w", closefd=False), encoding=encoding)
+    return open(number, "w", encoding=encoding, closefd=False)
 
 
 def full():

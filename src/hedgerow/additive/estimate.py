@@ -319,7 +319,7 @@ class Visit:
         return Visit(scaled, factor * self.curve_before)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Visits:
     """The rounds without cuts of each feature, whose sums count together.
 
@@ -332,7 +332,8 @@ class Visits:
     pools: dict[int, list[Visit]] = field(default_factory=dict)  # by feature
 
     def rescale(self, factor: float) -> None:
-        self.pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self.pools.items()}
+        for feature, pool in self.pools.items():
+            self.pools[feature] = [visit.scaled(factor) for visit in pool]
 
     def steps(
         self, feature: int, measured: Measured, curve_before: Floats, *, numeric: bool, prior: Prior = LOG_ODDS

@@ -73,7 +73,7 @@ class RegressionRules(Rules):
 class OutcomeQueries(InitialQueries):
     """All queries except rounds: histograms of the outcome, of features, and of residuals between rounds."""
 
-    loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
+    loss: Squared  # its rounds' loss before there is a clip
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.analysis.card import MOST_BINS
 from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
@@ -157,7 +158,7 @@ def evaluate(
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
-    person, seeded = persons and persons.name, randomness.seeded
+    person, seeded = None if persons is None else persons.name, randomness.seeded
     certificate = certify("evaluate", event, schema, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=person)
     warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
@@ -189,20 +190,20 @@ def evaluate(
     return card
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """A categorical feature by which records are in disjoint groups: one of each category, and one of all other cells."""
 
     name: str
     values: tuple[Value, ...]
-    reader: Callable[[Any], Integers]
+    reader: Callable[[Any], npt.NDArray[np.int32]]  # of cells
 
     def __len__(self) -> int:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
         """Return the group of each cell, by that cell alone."""
-        return np.minimum(self.reader(cells), len(self.values)).astype(np.int64)
+        return np.minimum(self.reader(cells), len(self.values), dtype=np.int64)
 
 
 def group_of(schema: Schema, by: str | None) -> Groups | None:

@@ -225,8 +225,8 @@ def benchmarks_of(records: int, *, classes: bool) -> list[Benchmark]:
     with Path(__file__).with_name("outlook.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["kind"] == ("classes" if classes else "numbers"):
-                found = float(row["score"]) / float(row["boosting"]), float(row["width"])
-                cells[row["data"]][float(row["epsilon"]), int(row["records"])] = found
+                kept = float(row["score"]) / float(row["boosting"])
+                cells[row["data"]][float(row["epsilon"]), int(row["records"])] = kept, float(row["width"])
     made = []
     for data, of in cells.items():
         epsilons, sizes = (np.array(sorted(set(values))) for values in zip(*of, strict=True))

@@ -335,7 +335,7 @@ def private_schema(
     else:
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
-    who, seeded = persons and persons.name, randomness.seeded
+    who, seeded = None if persons is None else persons.name, randomness.seeded
     certificate = certify("private_schema", plan.event, None, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=who)
     warn_of_claim(2, claim.delta)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():

@@ -320,7 +320,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             for given, one in zip(grid, candidates, strict=True)
         }
         starts = tuple(chain.from_iterable(chains.values()))
-        certified = partial(certify, seeded=randomness.seeded, person=persons and persons.name)
+        person = None if persons is None else persons.name
+        certified = partial(certify, seeded=randomness.seeded, person=person)
         name = type(self).__name__
         certificate = certified(name, event, schema, whole, assumptions=ASSUMPTIONS, starts=starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():

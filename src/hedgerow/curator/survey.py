@@ -137,7 +137,7 @@ class Survey:
         curator.merge(into)
         for feature, codes in enumerate(into):
             members = np.bincount(codes)
-            mass = np.ones(len(members))
+            mass: Any = np.ones(len(members))
             if feature in histograms:
                 mass = np.bincount(codes, histograms[feature])
                 mass = np.where(mass > CLEAR * deviation * np.sqrt(members), mass, 0)

@@ -136,7 +136,7 @@ class PlanDisplay(Display):
         def lines(of: Mapping[str, Iterable[float]]) -> tuple[Line, ...]:
             return tuple(Line(name, epsilons, tuple(y), (0.0,) * len(epsilons)) for name, y in of.items())
 
-        accuracy, width = ({one.data: one[place].tolist() for one in benchmarks} for place in (2, 3))
+        accuracy, width = ({one.data: getattr(one, name).tolist() for one in benchmarks} for name in ("kept", "width"))
         return cls(made, lines(noise), lines(accuracy), lines(width), "ROC AUC above 1/2" if classes else "R2")
 
     def plot(self, ax: Any = None) -> Self:

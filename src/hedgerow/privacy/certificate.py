@@ -237,13 +237,14 @@ class Certificate:
             starts = data.get("starts", [])
             if len(starts) > MOST_LISTED:  # one that is left out could be the one without a guarantee
                 raise ValueError("more starts than a certificate has")
+            lists: dict[str, Any] = {name: tuple(map(short_text, data.get(name, [])[:MOST_LISTED])) for name in LISTS}
             return cls(
                 system=short_text(data["system"]),
                 variant=short_text(data["variant"]),
                 **vars(claim),
                 event=accounting.event_from_dict(data["event"]),
                 seeded=data["seeded"],
-                **{name: tuple(short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
+                **lists,
                 starts=tuple(map(Start.from_dict, starts)),
                 person=person,
                 ids_as_text=person is None or data.get("ids") == "text",

@@ -123,9 +123,9 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
     try:
         found = nw.from_native(given, pass_through=True, allow_series=True)
         if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
-            import pyarrow
+            import pyarrow as arrow
 
-            found = nw.from_native(pyarrow.table(given))
+            found = nw.from_native(arrow.table(given))
     except DuplicateError:
         raise SchemaError(
             f"{what} has two columns of the same name, so either could be meant. Rename or drop one."
@@ -217,9 +217,9 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
         )
     if others:
         raise SchemaError(
-            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with index=False), or "
-            f"declare {them} in the schema, whose key ignore lists columns that are no features. (--person names a column of "
-            "persons; in Python, group= or the schema's person.)"
+            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with "
+            f"index=False), or declare {them} in the schema, whose key ignore lists columns that are no features. (--person "
+            "names a column of persons; in Python, group= or the schema's person.)"
         )
 
 

@@ -167,7 +167,7 @@ def joined(cells: Sequence[Any]) -> Texts | None:
     return Texts(data, np.append(0, stops + 1)[:-1], stops) if len(stops) == len(cells) else None
 
 
-def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[npt.NDArray[Any], ...]:
+def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
     """Return texts and the code of each as ``look_up`` takes them."""
     bits = max(4, (4 * len(known)).bit_length())
     slots = (1 << bits) + len(known) + 1
@@ -191,7 +191,7 @@ def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArr
     cells = np.ascontiguousarray(cells)
     pointers = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
     starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
-    return Texts(np.frombuffer(pointers, dtype=np.uint8), starts, starts + cells.itemsize).numbered()
+    return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

@@ -252,8 +252,8 @@ class StartingEstimator(PrivateEstimator):
                 curves = model.shown(votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / model.vote_steps)
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._of_classes(curves))
-                features = {j, *(cut.by for cut in term.cuts)}
-                by_features[tuple(sorted(features))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
+                used = {j, *(cut.by for cut in term.cuts)}
+                by_features[tuple(sorted(used))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
         groups = []
         for features, of_group in by_features.items():
             spreads, parts = zip(*of_group, strict=True)

@@ -343,7 +343,7 @@ class SurveyedForestPlan:
         *,
         max_bins: int,
         fine: Encoder | None = None,
-        **size: int,
+        **size: Any,
     ) -> None:
         self._recipe, self._schema, self._epsilon, self._bins, self._size = recipe, schema, epsilon, max_bins, size
         # Numeric features in fine bins, which the survey merges

@@ -12,14 +12,16 @@ import signal
 import sys
 import traceback
 import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import hedgerow as hr
-from hedgerow.cli import main
+from hedgerow.cli import main, owners
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="each try is a fork of this process"),
@@ -194,11 +196,17 @@ def said(case, command, out, outcome):
     )  # fmt: skip
 
 
-BOTH = [(command, out) for command, (_, out) in TRIES.items() for out in dict.fromkeys(("", out)) if out or command not in
-        ("train", "search", "schema release", "card")]  # fmt: skip
+# The demo fits for minutes, and spends nothing.
+BOTH = [
+    pytest.param(
+        command, out, marks=[pytest.mark.slow] * (command == "demo")
+    )  # which fits for minutes, and spends nothing
+    for command, (_, result) in TRIES.items()
+    for out in dict.fromkeys(("", result))
+    if out or command not in ("train", "search", "schema release", "card")
+]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("command", "out"), BOTH)
 def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, out):
@@ -270,3 +278,54 @@ def test_a_disk_that_takes_no_result_is_told_with_what_was_spent(tried, command)
     assert "No space left" in outcome.stderr
     assert "was spent, but no" in outcome.stderr
     assert not [name for name in outcome.files if name.startswith("new") or name.endswith(".tmp")]
+
+
+def federation(folder, model):
+    text = (
+        f'[[owner]]\nname = "a"\nkey = "00"\nrows = 9\n[fit]\nsystem = "Stub"\nschema = "s.toml"\nmodel = "{model}"\n'
+    )
+    (folder / "f.toml").write_text(text, "utf-8")
+    return folder / "f.toml"
+
+
+def test_the_model_of_owners_replaces_nothing(original, tmp_path, monkeypatch):
+    folder, fits = tmp_path / "work", []
+    shutil.copytree(original, folder)
+
+    class Stub:
+        certificate_ = "certificate"
+
+        def __init__(self, **given):
+            pass
+
+        def fit(self, records):
+            fits.append(records)
+            return self
+
+        def save(self, path):
+            Path(path).write_text("new", "utf-8")
+
+    monkeypatch.setattr(hr, "Stub", Stub, raising=False)
+    source = type("Source", (), {"traffic": "3 bytes"})
+    monkeypatch.setattr(owners, "records", lambda *_, **__: type("Records", (), {"source": source}))
+    for name in ("b.db", "s.toml", "f.toml", "none/m.h"):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        with pytest.raises((click.UsageError, hr.ConfigurationError)):
+            owners.fit_over(None, federation(folder, name))
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before | {
+            "f.toml": (folder / "f.toml").read_bytes()
+        }
+    assert not fits
+    before = (folder / "m.h").read_bytes()
+    owners.fit_over(None, federation(folder, "m.h"))
+    assert (folder / "m.h").read_bytes() == before
+    assert (folder / "m-1.h").read_text("utf-8") == "new"
+
+
+def test_an_app_replaces_no_project(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("mine", "utf-8")
+    refused = CliRunner().invoke(main, ["federate", "app", str(tmp_path)])
+    assert refused.exit_code == 2
+    assert (tmp_path / "pyproject.toml").read_text("utf-8") == "mine"
+    for _ in range(2):  # the same files may be written again
+        assert CliRunner().invoke(main, ["federate", "app", str(tmp_path / "app")]).exit_code == 0

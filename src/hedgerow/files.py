@@ -11,9 +11,11 @@ import hashlib
 import os
 import secrets
 import stat
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import resources
 from itertools import count
 from pathlib import Path
 from tempfile import gettempdir
@@ -82,6 +84,15 @@ class Allowance:
         return self.bytes // 16  # letters of an array of the classes, in which each takes as much as the longest
 
 
+def packaged_text(package: str, name: str) -> str:
+    """Return a text file that stands in a package beside its modules."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
+
+
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    return tomllib.loads(packaged_text(package, f"{name}.toml"))
+
+
 HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
 
 # What a folder answers where the file system has nothing to flush for it.
@@ -116,6 +127,25 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold a lock that ends with the process, and say whether it was free; where its folder is gone it is not."""
+    import fcntl  # not on Windows, where neither owners nor executors run
+
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    except FileNotFoundError:
+        yield False
+        return
+    with os.fdopen(descriptor, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
 
 
 def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, replace: bool) -> Path:

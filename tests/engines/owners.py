@@ -1,5 +1,7 @@
 """Owners of made-up records, for tests of federated fits."""
 
+from weakref import WeakValueDictionary
+
 import numpy as np
 import pandas as pd
 
@@ -10,6 +12,7 @@ SIZES = (500, 700, 400)
 NAMES = ("south", "north", "west")  # not in the order of their names: masks follow names, rows follow this order
 FEATURES = {"age": hr.Numeric(0, 100), "height": hr.Numeric(0, 2), "kind": hr.Categorical(["a", "b", "c"])}
 CLASSES = hr.Schema(FEATURES, classes=["no", "yes"])
+IN_FOLDER = WeakValueDictionary()  # the last owner that was started in each folder
 OUTCOME = hr.Schema(FEATURES, outcome=hr.Numeric(0, 10))
 
 
@@ -50,7 +53,11 @@ class Owners:
         records = hr.Records.from_batches(lambda: [frame], label="y", group=self.group)
         colluding = "trusted" if self.colluding is None else self.colluding
         options = {"seeded": True, "colluding": colluding, **self.given, **given}
-        return federated.Owner(records, name, self.place / name, self.parties, self.ledgers[name], **options)
+        folder = self.place / name
+        if folder in IN_FOLDER:
+            IN_FOLDER[folder]._alone.close()  # as the end of its process does
+        IN_FOLDER[folder] = made = federated.Owner(records, name, folder, self.parties, self.ledgers[name], **options)
+        return made
 
     def records(self, transport=None, **given):
         transport = self.transport if transport is None else transport

@@ -305,6 +305,24 @@ def test_a_query_that_cannot_be_written_is_not_answered(tmp_path, monkeypatch):
     assert owner._entries(path.read_bytes()) == entries
 
 
+def test_an_opening_that_is_replayed_meets_other_masks(tmp_path):
+    """A coordinator that deviates sends an old opening and old queries to owners whose folders lost the log of the fit."""
+    owners, _, asked = recorded(tmp_path)
+    opening = owner._entries(_log(tmp_path / "west"))[0]
+    for path in tmp_path.glob("*/*.fit"):
+        path.unlink()
+    west = owners.started("west")
+    nonce = told(west, {"kind": "begin", "opening": opening})["nonce"]
+    request, before = asked[0]
+    assert told(west, request) == {"refused": "the first query lacks this owner's nonce"}
+    content = messages.unpacked(request["content"])
+    changed = tuple(nonce if place == 2 else one for place, one in enumerate(content["nonces"]))
+    after = told(west, {**request, "content": messages.packed({**content, "nonces": changed})})
+    difference = after["vector"] - before["vector"]  # zero, if the masks were those of the first time
+    assert np.mean(difference == 0) < 0.01
+    assert kstest(difference.astype(np.float64) / 2.0**64, "uniform").pvalue > 1e-6
+
+
 @pytest.mark.parametrize(
     ("person", "most", "refused"), [("person", 1, False), ("person", 2, True), ("person", None, True), (None, 1, True)]
 )
@@ -599,7 +617,7 @@ def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
         owners = Owners(tmp_path / f"{colluding}", made_up(CLASSES), colluding=colluding, seeded=False)
         model = hr.HedgerowClassifier(epsilon=3.0, schema=CLASSES, **given).fit(owners.records())
         model.save(tmp_path / "m.hedgerow")
-        decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+        decision = Decision(tmp_path / "m.hedgerow", model)
         assert not decision.refusals
         assert words in dict(decision.rows(None))["Who is trusted"]
         assert words in decision.entry("t")["trust_model"]

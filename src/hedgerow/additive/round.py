@@ -160,7 +160,7 @@ class Terms:
 
     @property
     def columns(self) -> int:
-        return self.terms[0].columns
+        return int(self.terms[0].votes.shape[2])
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
         for term in self.terms:
@@ -191,13 +191,13 @@ class Fit:
         self.visits = Visits()
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
         start = Term((), np.array(0), np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
-        self._pending: dict[int, list[Term]] = {n: [start] for n in (0, *self.halvings)}
+        self._pending: dict[int, tuple[Term, ...]] = dict.fromkeys((0, *self.halvings), (start,))
         # The sums over all terms of the squared spread of what each feature adds, (features,)
         self.effects = np.zeros(len(encoder.n_codes))
         # The terms of each feature without cuts added up, (codes, columns)
-        self.curves = [np.zeros((codes, len(margins)), dtype=np.int64) for codes in encoder.n_codes.tolist()]
-        self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
+        self.curves = np.split(np.zeros((int(self.offsets[-1]), len(margins)), dtype=np.int64), self.offsets[1:-1])
+        self.numeric = np.array(encoder.schema.is_numeric)
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
@@ -205,13 +205,13 @@ class Fit:
         if not term.cuts:
             feature = int(term.feature[0])
             self.curves[feature] = self.curves[feature] + term.votes[0]
-        for pending in self._pending.values():
-            pending.append(term)
+        for halvings in self._pending:
+            self._pending[halvings] += (term,)
 
     def pending_terms(self, halvings: int = 0) -> Terms | None:
         """Return the terms not yet added to the margins of all records, or of a sample; the caller adds them now."""
-        pending, self._pending[halvings] = self._pending[halvings], []
-        return Terms(tuple(pending)) if pending else None
+        pending, self._pending[halvings] = self._pending[halvings], ()
+        return Terms(pending) if pending else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,14 +266,10 @@ class OneRound:
     def together(self, *steps: Event) -> Event:
         return SelectAndMeasure(steps, self.ratio) if self.budget.concentrated else InSequence(steps)
 
-    def reserve(self, curator: Queryable) -> None:
-        """Charge the round before its first selection, where its steps cost less together than apart."""
-        if isinstance(self.event, SelectAndMeasure):
-            curator.reserve(self.event)
-
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
-        self.reserve(curator)
+        if self.budget.concentrated:  # its steps cost less together than apart
+            curator.reserve(self.event)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -284,7 +280,7 @@ class OneRound:
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
         taken = [cut.by for cut in cuts]
-        uncut = [j for j in by if j not in taken]
+        uncut = np.array(by, dtype=np.int64)[~np.isin(by, taken)].tolist()
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
         answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, splits, halvings=halvings)
         selected = self._select(answers, fit, taken, splits)
@@ -292,8 +288,8 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            codes = codes_of(fit, feature, 1 << len(cuts))
-            bins = CellBins(np.full(len(codes), feature), codes)
+            codes = np.arange(fit.encoder.n_codes[feature])
+            bins = CellBins(np.full(1 << len(cuts), feature), np.tile(codes, (1 << len(cuts), 1)))
             selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
         return self.measure(curator, fit, selected, answers, feature, cuts)
 
@@ -303,8 +299,13 @@ class OneRound:
         """Return the term of a feature in the cells of cuts, and the estimate behind it, by one measurement."""
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
-        self.warn(curator, fit, feature, sums)
         measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
+        # Warn of a category whose first sums, of all records, show that almost none of them had a declared value. Numbers are
+        # checked on the survey's histograms.
+        if not numeric and all((term.feature != feature).any() for term in fit.terms):
+            own = sums[..., self.loss.scored :]
+            deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
+            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
         if cuts:
             estimate = estimated(measured, numeric=numeric, prior=self.loss.prior)
             return self.term(cuts, np.array(feature), sums, estimate.steps, basis=basis), estimate
@@ -321,14 +322,6 @@ class OneRound:
                 return self.noise.doubled(SCALE_BITS), basis
         return self.noise, None
 
-    def warn(self, curator: Queryable, fit: Fit, feature: int, sums: Integers) -> None:
-        """Warn of a category whose first sums, of all records, show that almost none of them had a declared value."""
-        # Numeric features are checked on the survey histograms.
-        if not fit.numeric[feature] and all((term.feature != feature).any() for term in fit.terms):
-            own = sums[..., self.loss.scored :]
-            deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
-            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
-
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
         """Select by score minus a penalty, which follows from public and released numbers alone."""
         # The penalty is half the expected absolute sampling error of the score, plus a term for measurement noise; both
@@ -343,8 +336,7 @@ class OneRound:
         if splits is not None:
             multiplicity = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
             penalty[1:] = np.sqrt(2) * penalty[1:] + multiplicity
-        penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
-        return answers.select(self.selection, penalty.astype(np.int64), offered)
+        return answers.select(self.selection, whole(penalty), offered)
 
     def sampling_error(self, fit: Fit, halvings: int | None = None) -> float:
         """Return about the sampling error of the gradients of all records that selections read, in UNIT."""
@@ -390,12 +382,9 @@ class TurnRound(OneRound):
     def event(self) -> Event:
         return self.noise.event("gradients and curvatures of a feature whose turn it is", draws=self.draws)
 
-    def reserve(self, curator: Queryable) -> None:
-        """Do nothing: it has one step."""
-
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         feature = len(fit.terms) % len(fit.numeric)
-        bins = CellBins(np.array([feature]), codes_of(fit, feature))
+        bins = CellBins(np.array([feature]), np.arange(fit.encoder.n_codes[feature])[None])
         answers = curator.open_round(self.loss, fit.pending_terms(), bins=bins)
         return self.measure(curator, fit, ALONE, answers, feature, [])
 
@@ -442,12 +431,13 @@ class CellRound(OneRound):
         return []
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
-        self.reserve(curator)
+        if self.budget.concentrated:
+            curator.reserve(self.event)
         cuts, answers = self.first_cuts(curator, fit), None
         halvings, rule = fit.halvings[self.cuts > 1], self.loss.scores
         remaining = self.cut_selections - bool(cuts)
         doubt = -log_prior(fit) / float(self.selection.rate.fraction)
-        of_codes = np.rint(np.repeat(doubt, fit.encoder.n_codes)).astype(np.int64)
+        of_codes = whole(np.repeat(doubt, fit.encoder.n_codes))
         while True:
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             offered = cuts_offered(fit, cuts, again=fit.numeric)
@@ -459,8 +449,7 @@ class CellRound(OneRound):
         of_noise = GROUP_PENALTY * self.noise.deviation * self.loss.scored * n_groups
         of_sampling = SAMPLING_PENALTY * self.sampling_error(fit) * np.sqrt(n_groups / group.shape[1])
         of_feature = -log_prior(fit) / float(self.choice.rate.fraction)
-        penalty = np.sqrt(2 / np.pi) * (of_noise + of_sampling) + of_feature
-        penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY).astype(np.int64)
+        penalty = whole(np.sqrt(2 / np.pi) * (of_noise + of_sampling) + of_feature)
         may: Truth = np.greater(n_groups, 0)
         may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # no record can be in such a cell
         size, feature = answers.select_by_cell(self.choice, group, penalty, may)
@@ -512,10 +501,14 @@ class PairRound(CellRound):
         splits = Splits(by.tolist(), groups, fit.numeric[by].tolist())
         answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), [], splits, halvings=halvings)
         error = SAMPLING_PENALTY * self.sampling_error(fit, halvings)
-        penalty = np.rint(error * np.sqrt(2 / np.pi * count[by, None] * of_other)).astype(np.int64)
-        number = answers.select_pair(self.selection, of_second, penalty)
+        penalty = error * np.sqrt(2 / np.pi * count[by, None] * of_other)
+        number = answers.select_pair(self.selection, of_second, whole(penalty))
         chosen, group = int(by[number]), groups[number]
         return [Cut(chosen, group >> digit & 1) for digit in reversed(range(int(group.max()).bit_length()))]
+
+
+def whole(penalty: Floats) -> Integers:
+    return np.asarray(np.minimum(np.rint(penalty), LARGEST_PENALTY), dtype=np.int64)
 
 
 def log_prior(fit: Fit) -> Floats:
@@ -525,11 +518,6 @@ def log_prior(fit: Fit) -> Floats:
     """
     share = fit.effects / max(float(fit.effects.max()), TINY)
     return np.asarray(np.log((share + NO_EFFECT) / (1 + NO_EFFECT)))
-
-
-def codes_of(fit: Fit, feature: int, cells: int = 1) -> Integers:
-    """Return the groups of bins in which each code of a feature is a group of its own, (cells, codes)."""
-    return np.tile(np.arange(int(fit.encoder.n_codes[feature])), (cells, 1))
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:
@@ -570,4 +558,4 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
         bins = int(fit.encoder.n_codes[j]) - 1
         count = min(CUT_GROUPS, bins) if fit.numeric[j] else bins
         groups.append(np.append(np.arange(bins) * count // bins, count))
-    return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
+    return Splits(by, groups, fit.numeric[list(by)].tolist())

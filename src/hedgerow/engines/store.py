@@ -25,6 +25,7 @@ from hedgerow.arrays import for_each, single
 from hedgerow.engines.arrays import Array, ArrayChecksums, Spill
 from hedgerow.engines.encode import Facts, Rows, changed
 from hedgerow.engines.local import Partial, combined, narrowed
+from hedgerow.files import locked
 from hedgerow.table import Cache, OutdatedCache, Partition, Task
 
 # Of the tables of a worker, and of the logs of a table, those that were used last stay: a driver that died closes none.
@@ -206,7 +207,7 @@ class DiskStore(Store):
         folder = self.folder / f"log-{log}"
         with suppress(FileNotFoundError):
             _make(folder, "log-*", MOST_LOGS)
-        with _locked(folder / f"{place}.lock") as free:
+        with locked(folder / f"{place}.lock") as free:
             if not free:
                 yield Cache()
                 return
@@ -325,22 +326,3 @@ def _last_used(folder: Path) -> float:
         return folder.stat().st_mtime
     except OSError:
         return 0.0
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, and say whether it was free; where its folder is gone it is not."""
-    import fcntl  # executors run on systems that have it
-
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    except FileNotFoundError:
-        yield False
-        return
-    with os.fdopen(descriptor, "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            yield False
-        else:
-            yield True

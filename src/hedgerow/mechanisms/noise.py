@@ -197,7 +197,7 @@ class RoundedNormal:
 
 
 LEAST_SHARE = 10  # least standard deviation of a share; a sum of such shares is nearly a discrete Gaussian
-SHARES_GUARD = Fraction(1, 2**60)  # relative; what Kairouz, Liu and Steinke add is below 1e-380 of any rho
+SHARES_GUARD = Fraction(1, 2**60)  # relative; a sum of shares costs less than 1e-400 more (docs/proofs/federated.md)
 
 
 @dataclass(frozen=True)

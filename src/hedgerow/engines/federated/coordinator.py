@@ -27,7 +27,7 @@ from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before silent owners are queried again; each pause is twice as long
-PATIENCE = 60.0  # seconds for one attempt by Flower: an owner that comes back is another node
+PATIENCE = 60.0  # least seconds for one attempt by Flower, or a quarter of what is left: an owner that comes back is another node
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
 COORDINATOR = (
@@ -100,7 +100,8 @@ class Flower:
         content = app.RecordDict({FIELD: app.ConfigRecord({DATA: data})})
         sent = [app.Message(content, dst_node_id=node, message_type="query") for node in nodes]
         replies: dict[str, bytes] = {}
-        for reply in self._grid.send_and_receive(sent, timeout=min(timeout, PATIENCE)) if sent else ():
+        wait = min(timeout, max(PATIENCE, timeout / 4))
+        for reply in self._grid.send_and_receive(sent, timeout=wait) if sent else ():
             if reply.has_error() or FIELD not in reply.content:
                 continue
             name = self._names[reply.metadata.src_node_id] = str(reply.content[FIELD][NAME])
@@ -229,8 +230,9 @@ class FederatedSource:
         """Open the fit at all owners, each of which charges its ledger, and return the table of their records."""
         assert self.proposal is not None, "a fit proposes first"
         opening = packed({**self.proposal, "keep": None if keep is None else (keep.most, keep.words.key)})
-        self.all_of("begin", {"opening": opening})
-        engine = FederatedEngine(self, self.proposal["fit"], hashlib.sha256(opening).digest(), progress)
+        begun = self.all_of("begin", {"opening": opening})
+        nonces = tuple(begun[one.name]["nonce"] for one in self.parties)
+        engine = FederatedEngine(self, self.proposal["fit"], hashlib.sha256(opening).digest(), nonces, progress)
         kind = PartitionedTable if self.colluding is None else OwnersTable
         return kind(engine, reading.n_codes, reading.n_classes)
 
@@ -276,8 +278,10 @@ class Traffic:
 class FederatedEngine:
     """Queries all owners of a fit. A query that not all of them answered is repeated, with the same content, or ends the fit."""
 
-    def __init__(self, source: FederatedSource, fit: str, digest: bytes, progress: Progress) -> None:
-        self._source, self._fit, self._digest, self._progress = source, fit, digest, progress
+    def __init__(
+        self, source: FederatedSource, fit: str, digest: bytes, nonces: tuple[bytes, ...], progress: Progress
+    ) -> None:
+        self._source, self._fit, self._digest, self._nonces, self._progress = source, fit, digest, nonces, progress
         self._sent: dict[str, int] = {}  # the last command of each log that owners got
         self._number, self._broken = 0, False
 
@@ -297,6 +301,7 @@ class FederatedEngine:
                 "n_classes": task.n_classes,
                 "live": task.live,
                 "noise": noise,
+                "nonces": self._nonces,  # with the first query
             }
         )
         self._number, traffic.queries = self._number + 1, traffic.queries + 1
@@ -310,7 +315,7 @@ class FederatedEngine:
                     "an owner answered another query, so the fit ends; what was charged for it stays charged."
                 )
             total += vector.astype(np.uint64)
-        self._sent[task.log], self._broken = task.end, False
+        self._sent[task.log], self._nonces, self._broken = task.end, (), False
         self._progress.counted(self._number, 1.0)
         self._progress.sent(traffic.queries, traffic.down, traffic.up)
         return total.view(np.int64).reshape(task.query.shape(task.n_codes, task.n_classes))

@@ -20,7 +20,7 @@ from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.local import LocalEngine, LocalSource, Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
-from hedgerow.files import atomic_file
+from hedgerow.files import atomic_file, locked
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import DiscreteGaussian, RandomBits
 from hedgerow.mechanisms.kernels import open_stream
@@ -32,6 +32,8 @@ from hedgerow.schema import Encoder, Schema
 from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
 
 FEWEST_OWNERS = 2
+NONCE_BYTES = 32
+LOCK = "owner.lock"  # in an owner's folder, held by the process that answers for it
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,10 @@ class Refusal(Exception):  # noqa: N818 - it names what an owner does
 
 
 class _Fit:
-    """What an owner keeps of a fit: what it opened with, and each query by its number."""
+    """What an owner keeps of a fit: what it opened with, its own random nonce, and each query by its number."""
 
-    def __init__(self, opening: bytes, engine: LocalEngine | None = None) -> None:
-        self.opening, self.engine = opening, engine
+    def __init__(self, opening: bytes, nonce: bytes, engine: LocalEngine | None = None) -> None:
+        self.opening, self.nonce, self.engine = opening, nonce, engine
         self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
         self.ledger, self.ended = ExitStack(), False
         # Of each query: its content, the digest of it and of all before, its task and its noise
@@ -118,6 +120,8 @@ class _Fit:
     def add(self, content: bytes, keep: Callable[[bytes], object] = bytes) -> None:
         """Take the next query after ``keep`` wrote it down, or refuse it; what is refused or not written changes nothing."""
         query = unpacked(content)
+        if not self.queries and self.nonce not in query["nonces"]:
+            raise Refusal("the first query lacks this owner's nonce")
         log = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
         task = Task(
             query["log"],
@@ -174,7 +178,7 @@ class Owner:
     name : str
         Its name among the parties.
     folder : path
-        Its own folder: its key, and the log of each fit.
+        Its own folder: its key, and the log of each fit. One Owner at a time uses it, until ``stop`` or the end of its process.
     parties : sequence of Party
         All owners that it agrees to fit with, in their order.
     ledger : Ledger
@@ -192,7 +196,7 @@ class Owner:
     Raises
     ------
     ConfigurationError
-        If an argument is wrong, or its key is not the one of the party of its name.
+        If an argument is wrong, its key is not the one of the party of its name, or another process uses its folder.
 
     Examples
     --------
@@ -218,6 +222,12 @@ class Owner:
     ) -> None:
         self._parties, self._places = tuple(parties), {one.name: place for place, one in enumerate(parties)}
         self._identity = Identity(folder)
+        self._alone = ExitStack()
+        if not self._alone.enter_context(locked(Path(folder) / LOCK)):
+            raise ConfigurationError(
+                f"another process answers for the owner of {os.fspath(folder)}. Two would charge and answer apart; stop that "
+                "one first."
+            )
         if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
             raise ConfigurationError(
                 f"no party {name!r} has this owner's key, {self._identity.public}; correct the parties."
@@ -241,8 +251,9 @@ class Owner:
         return f"Owner({self._name!r})"
 
     def stop(self) -> None:
-        """Answer no more, so that fits in progress end. What was charged for them stays charged."""
+        """Answer no more, so that fits in progress end, and free the folder. What was charged stays charged."""
         self._stopped = True
+        self._alone.close()
 
     def handle(self, message: bytes) -> bytes:
         """Return the reply to a message: masked sums, or a refusal, which is a public sentence."""
@@ -257,7 +268,7 @@ class Owner:
                         ceiling = self._ledger.ceiling
                         ceiling.check(certificate.system, ceiling.amount(certificate), self._ledger.total)
                     case "begin":
-                        self._begin(request["opening"])
+                        return packed({"nonce": self._begin(request["opening"])})
                     case "ask":
                         return packed(self._answer(request), level=0)
                     case _:
@@ -299,20 +310,24 @@ class Owner:
                 raise Refusal("the plan has steps without noise of owners") from None
         return opening, certificate, reading
 
-    def _begin(self, packed_opening: bytes) -> None:
+    def _begin(self, packed_opening: bytes) -> bytes:
+        """Charge a fit, write its log, and return this owner's nonce, which the first query and so all masks depend on."""
         name = unpacked(packed_opening)["fit"]
-        known = self._known(name)
-        if known is not None:
-            if known.opening != packed_opening:
-                raise Refusal("another fit has this identity")
-            return
-        checksums = Checksums()
-        fit = _Fit(packed_opening, self._engine(packed_opening, checksums))
-        fit.ledger.enter_context(self._ledger.reserve(unpacked_certificate(fit.given)))
-        with atomic_file(self._path(name)) as part:
-            part.chmod(0o600)
-            part.write_bytes(_entry(packed_opening) + _entry(packed(checksums.to_plain())))
-        self._fits[name] = fit
+        fit = self._known(name)
+        if fit is not None and fit.opening != packed_opening:
+            raise Refusal("another fit has this identity")
+        if fit is None:
+            checksums, nonce = Checksums(), os.urandom(NONCE_BYTES)
+            fit = _Fit(packed_opening, nonce, self._engine(packed_opening, checksums))
+            self._create(name, packed_opening)  # a process that ends before the next one charges no second time
+            try:
+                fit.ledger.enter_context(self._ledger.reserve(unpacked_certificate(fit.given)))
+            except HedgerowError:
+                self._path(name).unlink()
+                raise
+            self._create(name, packed_opening, packed((nonce, checksums.to_plain())))
+            self._fits[name] = fit
+        return fit.nonce
 
     def _engine(self, packed_opening: bytes, checksums: Checksums) -> LocalEngine:
         """Return the engine of a fit, or refuse it: also one that began under other terms than the present ones."""
@@ -334,8 +349,11 @@ class Owner:
         """Return a fit that is open here, also one that a process before this one opened."""
         path = self._path(name)
         if name not in self._fits and path.exists():
-            opening, checksums, *contents = _entries(path.read_bytes())
-            fit = _Fit(opening, self._engine(opening, Checksums.of_plain(unpacked(checksums))))
+            opening, *contents = _entries(path.read_bytes())
+            if not contents:
+                raise Refusal("it ended while it charged its ledger for the fit")
+            nonce, checksums = unpacked(contents.pop(0))
+            fit = _Fit(opening, nonce, self._engine(opening, Checksums.of_plain(checksums)))
             for content in contents:
                 if content:
                     fit.add(content)
@@ -375,6 +393,12 @@ class Owner:
         if not (len(name) == 32 and name.isalnum()):
             raise Refusal("this is no identity of a fit")
         return self._folder / f"{name}.fit"
+
+    def _create(self, name: str, *contents: bytes) -> None:
+        """Write the log of a fit anew."""
+        with atomic_file(self._path(name)) as part:
+            part.chmod(0o600)
+            part.write_bytes(b"".join(map(_entry, contents)))
 
     def _write(self, name: str, content: bytes) -> None:
         """Append to the log of a fit; when this returns, it is on disk."""

@@ -190,7 +190,7 @@ def evaluate(
     return card
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """A categorical feature by which records are in disjoint groups: one of each category, and one of all other cells."""
 

@@ -75,8 +75,8 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _readers(self) -> list[Callable[[Cells], npt.NDArray[Any]]]:
-        return [feature.reader(self.schema.missing) for feature in self.schema.features.values()]
+    def _readers(self) -> dict[int, Callable[[Cells], npt.NDArray[Any]]]:
+        return {}  # of features that were read one by one; arrays of numbers need none
 
     def __getstate__(self) -> dict[str, Any]:
         # The slots take far more memory than the edges, and both follow from the others.
@@ -166,6 +166,8 @@ class _Pass:
             if is_plain and columns.matrix is not None:
                 together.append(i)
                 continue
+            if i not in self._readers:
+                self._readers[i] = feature.reader(encoder.schema.missing)
             none = columns.cells(i, 0, 0)
             is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
             (self._objects if is_object else self._single).append(i)

@@ -72,14 +72,13 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
     return out
 
 
-@dataclass
 class Seen:
     """What a scan computed of each record, for later scans: its cell under some cuts, and its channels under a rule."""
 
-    part: npt.NDArray[np.uint32]  # (records,), by ``cells``
-    channels: npt.NDArray[np.int32]  # (records, channels)
-    cells: Cells = UNCUT
-    rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
+    def __init__(self, records: int) -> None:
+        self.cells, self.part = UNCUT, np.zeros(records, dtype=np.uint32)
+        self.rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
+        self.channels = np.empty((records, 0), dtype=np.int32)
 
     def begin(self, cells: Cells) -> int:
         """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
@@ -196,7 +195,7 @@ class MemoryTable:
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         seen, self._seen = self._seen, None  # the handler of a signal scans with its own
         if seen is None:
-            seen = Seen(np.zeros(len(self), dtype=np.uint32), np.empty((len(self), 0), dtype=np.int32))
+            seen = Seen(len(self))
         again, kept = votes is None and seen.rule == rule, layout.bins is None and not layout.whole
         seen.rule = seen.rule if votes is None else None
         if kept and seen.channels.shape[1] != rule.channels:

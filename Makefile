@@ -72,7 +72,7 @@ test-notebooks: build/venvs/notebooks/.installed
 
 build/venvs/notebooks/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet -e ".[demo,parquet,plot]" nbclient ipykernel -c constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[demo,parquet,plot,sign]" nbclient ipykernel -c constraints.txt
 	touch $@
 
 # The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.

@@ -126,13 +126,13 @@ def test_two_processes_of_one_owner_are_kept_apart(tmp_path):
     transport = WithOneProcess(owners)
     records = hr.Records.from_batches(lambda: [owners.frames[1].drop(columns="person")], label="y")
     given = (records, "north", tmp_path / "north", owners.parties, hr.Ledger(9))
-    with pytest.raises(ConfigurationError, match=r"another process answers for the owner of .* stop that one first"):
+    with pytest.raises(ConfigurationError, match=r"another owner answers from .* stop that one first"):
         federated.Owner(*given)
     transport.process.kill()
     transport.process.join()
     assert transport.process.exitcode == -signal.SIGKILL
     one = federated.Owner(*given)  # the lock ended with the process
-    with pytest.raises(ConfigurationError, match="another process answers"):
+    with pytest.raises(ConfigurationError, match="another owner answers"):
         federated.Owner(*given)
     one.stop()
     federated.Owner(*given)

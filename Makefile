@@ -6,6 +6,7 @@ ENGINES_STAMP := .venv/.installed-engines
 MUTANTS_STAMP := .venv/.installed-mutants
 EXPORTS_STAMP := .venv/.installed-exports
 FULL_STAMP := .venv/.installed-full
+KERNELS_STAMP := .venv/.kernels
 DOCS_STAMP := .venv/.installed-docs
 BROWSER_STAMP := .venv/.installed-browser
 
@@ -19,7 +20,7 @@ WHOLE = -m "not slow and not engines and not site"
 # Without bytecode on disk each of their processes would compile the library and rewrite all tests again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: venv demo docs test-notebooks test-site dist sign test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-engines test-federated
+.PHONY: venv demo docs test-notebooks test-site dist sign test test-all planted test-slow test-seeds test-bounds test-oldest test-newest lint bench audit fuzz mutants test-postgres test-ledgers test-exports test-engines test-federated types
 
 venv: $(STAMP)
 
@@ -72,7 +73,7 @@ test-notebooks: build/venvs/notebooks/.installed
 
 build/venvs/notebooks/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet -e ".[demo,parquet,plot,sign]" nbclient ipykernel -c constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[demo,plot,sign]" nbclient ipykernel -c constraints.txt
 	touch $@
 
 # The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.
@@ -80,9 +81,17 @@ test-site: docs $(BROWSER_STAMP)
 	@command -v chromium >/dev/null || { echo "Chromium is not installed: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/pytest tests/site -m site
 
+# Each of pytest's processes would compile the kernels, so one does it before, while mypy has the other core.
 test: lint
-	$(BIN)/mypy
+	$(MAKE) --no-print-directory -j 2 types $(KERNELS_STAMP)
 	$(PYTEST)
+
+types: venv
+	$(BIN)/mypy
+
+$(KERNELS_STAMP): $(STAMP) $(wildcard src/hedgerow/*/kernels.py)
+	$(BIN)/python tests/systems/test_seeded_fits.py >/dev/null
+	touch $@
 
 # A Spark session and its successor in one process share a JVM, in which killed executors come back late: one process a file.
 # Without pyspark its file has no tests, which pytest tells by exit code 5.
@@ -121,7 +130,7 @@ test-federated: build/venvs/federated/.installed
 build/venvs/federated/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
 	grep -v '^\(certifi\|packaging\|protobuf\|rich\)==' constraints.txt > $(@D)/constraints.txt
-	$(@D)/bin/python -m pip install --quiet -e ".[federated,parquet]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[federated]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
 	touch $@
 
 # Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.
@@ -166,7 +175,7 @@ audit: venv
 mutants: $(MUTANTS_STAMP)
 	$(BIN)/python mutation/run.py --sample 300 --seed $(or $(SEED),0) --jobs 2
 
-# Mistakes that somebody could make, each put into a copy of the source, where the test that is named for it must fail.
+# Mistakes that somebody could make: the test that is named for each must fail with it, and pass without.
 planted: venv
 	$(BIN)/python mutation/plant.py --jobs 2
 

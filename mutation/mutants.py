@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from cosmic_ray.ast import Visitor, get_ast
+from cosmic_ray.ast import get_ast
 from cosmic_ray.mutating import MutationVisitor
 
 from operators import OPERATORS
 
-__all__ = ["Mutant", "mutants_of"]
+__all__ = ["Mutant", "Source", "mutants_of"]
 
 Place = tuple[int, int]
 SHOWN_ONLY = ("__repr__", "__str__")
@@ -27,10 +28,7 @@ SHOWN_ONLY = ("__repr__", "__str__")
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: where it is, what stood there, what stands there now, and the whole changed source.
-
-    ``syntax`` is the changed function, or the statement outside of functions, as Python's syntax tree has it.
-    """
+    """One change: where it is, what stood there, what stands there now, and the whole changed source."""
 
     module: str
     line: int
@@ -38,67 +36,115 @@ class Mutant:
     before: str
     after: str
     source: str
-    syntax: str
-
-    @cached_property
-    def key(self) -> str:
-        """What results are kept under: another one after a change of the function, but for comments, docstrings and layout."""
-        return hashlib.sha256(f"{self.module}\n{self.syntax}".encode()).hexdigest()[:16]
 
     @property
     def change(self) -> str:
-        """The change as a judgement names it: by its function and its text, so that edits elsewhere do not move it."""
+        """The change as outcomes and judgements name it: by its function and its text, so that edits elsewhere do not move it."""
         return f"{self.function}: {self.before} -> {self.after}"
 
 
-def mutants_of(module: str, source: str) -> Iterator[Mutant]:
+@dataclass(frozen=True)
+class Site:
+    """Where an operator applies: in which statement of the module and which line, and how often it did before."""
+
+    statement: int
+    operator: Any
+    occurrence: int
+    line: int
+    function: str
+    before: int  # sites of the same operator in the same function
+
+    def drawn_by(self, module: str, seed: int) -> str:
+        """Return what sites are sorted by for a sample. Edits of other functions do not change it."""
+        name = f"{seed} {module} {self.function} {type(self.operator).__name__} {self.before}"
+        return hashlib.sha256(name.encode()).hexdigest()
+
+
+class Source:
+    """A module's source, and the places in it that can be changed. Each mutant is made when it is asked for."""
+
+    def __init__(self, module: str, text: str) -> None:
+        self.module, self.text = module, text
+        self.lines = text.splitlines(keepends=True)
+        self.tree = ast.parse(text)
+        starts = [min([n.lineno, *(d.lineno for d in getattr(n, "decorator_list", []))]) - 1 for n in self.tree.body]
+        self.statements = list(pairwise([*starts, len(self.lines)]))
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        """Every place and operator, those of a statement together."""
+        skipped, functions = tuple(_skipped(self.tree)), _functions(self.tree)
+        found, before = [], Counter[tuple[str, str]]()
+        for number, (start, end) in enumerate(self.statements):
+            tree = get_ast("".join(self.lines[start:end]))  # cosmic-ray parses quickly what is short
+            for operator, places in _places(tree).items():
+                for occurrence, (line, column) in enumerate(places):
+                    place = (line + start, column) if line else (0, 0)
+                    if not any(first <= place < last for first, last in skipped):
+                        function = _innermost(functions, place[0])
+                        kind = (function, type(operator).__name__)
+                        found.append(Site(number, operator, occurrence, place[0], function, before[kind]))
+                        before[kind] += 1
+        return found
+
+    def mutant(self, site: Site) -> Mutant | None:
+        """Return the module with a change in this place; None where that is no change or no Python."""
+        start, end = self.statements[site.statement]
+        text = "".join(self.lines[start:end])
+        changed = MutationVisitor.mutate_code(text, site.operator, site.occurrence)
+        if changed is None or changed == text:
+            return None
+        before, after = _difference(text.splitlines(), changed.splitlines())
+        source = "".join([*self.lines[:start], changed, *self.lines[end:]])
+        return Mutant(self.module, site.line, site.function, before, after, source) if _is_python(source) else None
+
+    def drawn(self, number: int, seed: int) -> list[Mutant]:
+        """Return so many mutants, or all where there are fewer, drawn by a seed."""
+        found: dict[str, Mutant] = {}
+        for site in sorted(self.sites, key=lambda site: site.drawn_by(self.module, seed)):
+            if len(found) == number:
+                break
+            if (mutant := self.mutant(site)) is not None:
+                found.setdefault(mutant.change, mutant)
+        return list(found.values())
+
+    @cached_property
+    def syntax(self) -> dict[str, str]:
+        """A hash of each function, and of what stands in the module and in each class outside of functions.
+
+        Comments, docstrings and the layout do not change it.
+        """
+        return {name: hashlib.sha256(text.encode()).hexdigest()[:8] for name, text in _syntax(self.tree.body, "")}
+
+    def syntax_of(self, function: str) -> str:
+        """Return the hash of a function, or of the innermost thing around it that has one."""
+        while function and function not in self.syntax:
+            function = function.rpartition(".")[0]
+        return self.syntax[function or "module"]
+
+
+def mutants_of(module: str, text: str) -> Iterator[Mutant]:
     """Yield every mutant of a module's source, each text once, in the order of their lines."""
-    tree = ast.parse(source)
-    skipped, functions = tuple(_skipped(tree)), _functions(tree)
+    source = Source(module, text)
     found: dict[str, Mutant] = {}
-    for first, head, text, tail in _statements(tree, source):
-        for line, changed in _changes(text, skipped, first):
-            mutated = head + changed + tail
-            if changed != text and _is_python(mutated):
-                before, after = _difference(text.splitlines(), changed.splitlines())
-                function, syntax = _innermost(functions, line), _syntax(text, changed)
-                found.setdefault(mutated, Mutant(module, line, function, before, after, mutated, syntax))
+    for mutant in map(source.mutant, source.sites):
+        if mutant is not None:
+            found.setdefault(mutant.source, mutant)
     yield from sorted(found.values(), key=lambda mutant: mutant.line)
 
 
-def _statements(tree: ast.Module, source: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the number of lines before each statement of a module, and the text before, of and behind it.
-
-    cosmic-ray parses what it is given once for every mutant, so it is given one statement at a time.
-    """
-    lines = source.splitlines(keepends=True)
-    starts = [min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))]) - 1 for node in tree.body]
-    for start, end in pairwise([*starts, len(lines)]):
-        yield start, "".join(lines[:start]), "".join(lines[start:end]), "".join(lines[end:])
-
-
-def _changes(text: str, skipped: tuple[tuple[Place, Place], ...], first: int) -> Iterator[tuple[int, str]]:
-    for operator in OPERATORS:
-        collector = _Places(operator)
-        collector.walk(get_ast(text))
-        for occurrence, (line, column) in enumerate(collector.places):
-            place = (line + first, column) if line else (0, 0)
-            if not any(start <= place < end for start, end in skipped):
-                yield place[0], MutationVisitor.mutate_code(text, operator, occurrence)
-
-
-class _Places(Visitor):  # type: ignore[misc]
-    """Collects where an operator applies, in the order in which cosmic-ray counts."""
-
-    def __init__(self, operator: Any) -> None:
-        self.operator = operator
-        self.places: list[Place] = []
-
-    def visit(self, node: Any) -> Any:
-        for start, _ in self.operator.mutation_positions(node):
-            no_change = (type(self.operator).__name__ == "AddNot" and _has_its_own(node)) or _is_bare_star(node)
-            self.places.append((0, 0) if no_change else start)
-        return node
+def _places(tree: Any) -> dict[Any, list[Place]]:
+    """Return where each operator applies, in the order in which cosmic-ray counts: a node before what is in it."""
+    found: dict[Any, list[Place]] = {operator: [] for operator in OPERATORS}
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        for operator in OPERATORS:
+            for start, _ in operator.mutation_positions(node):
+                no_change = (type(operator).__name__ == "AddNot" and _has_its_own(node)) or _is_bare_star(node)
+                found[operator].append((0, 0) if no_change else start)
+        waiting += reversed(getattr(node, "children", ()))
+    return found
 
 
 def _has_its_own(node: Any) -> bool:
@@ -134,21 +180,22 @@ def _skipped(tree: ast.AST) -> Iterator[tuple[Place, Place]]:
                 yield (part.lineno, part.col_offset), (part.end_lineno, part.end_col_offset)  # type: ignore[attr-defined]
 
 
-def _syntax(before: str, after: str) -> str:
-    """Return what differs of two statements of a module: its place, and the function or statement there as a syntax tree."""
-    (old, *_), (new, *_) = ast.parse(before).body, ast.parse(after).body
-    place = ""
-    while isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
-        place = f"{place}{new.name}."
-        if _head(old) != _head(new) or len(old.body) != len(new.body):
-            return f"{place}\n{_head(new)}"
-        old, new = next(pair for pair in zip(old.body, new.body, strict=True) if ast.dump(pair[0]) != ast.dump(pair[1]))
-    return f"{place}\n{ast.unparse(_without_docstrings(new))}"
-
-
-def _head(node: ast.ClassDef) -> str:
-    """Return a class without what stands in it."""
-    return ast.unparse(ast.ClassDef(node.name, node.bases, node.keywords, [ast.Pass()], node.decorator_list))
+def _syntax(body: Sequence[ast.stmt], name: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the code of each function, those in functions too, and of what else stands in each class."""
+    others = []
+    for node in body:
+        inner = f"{name}.{node.name}" if name and isinstance(node, ast.FunctionDef | ast.ClassDef) else ""
+        if isinstance(node, ast.ClassDef):
+            yield from _syntax(node.body, inner or node.name)
+            node = ast.ClassDef(node.name, node.bases, node.keywords, [ast.Pass()], node.decorator_list)
+            others.append(ast.unparse(node))
+        elif isinstance(node, ast.FunctionDef):
+            code = ast.unparse(_without_docstrings(node))
+            for nested in [node, *(each for each in ast.walk(node) if isinstance(each, ast.FunctionDef))]:
+                yield (inner or node.name) if nested is node else f"{inner or node.name}.{nested.name}", code
+        else:
+            others.append(ast.unparse(node))
+    yield name or "module", "\n".join(others)
 
 
 def _without_docstrings(node: ast.stmt) -> ast.stmt:
@@ -183,9 +230,13 @@ def _is_python(source: str) -> bool:
     return True
 
 
+def _first_difference(before: list[str], after: list[str]) -> int:
+    return next(i for i, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
+
+
 def _difference(before: list[str], after: list[str]) -> tuple[str, str]:
     """Return the lines that differ, as two texts without indentation."""
-    first = next(i for i, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
-    last = next(i for i, pair in enumerate(zip_longest(reversed(before), reversed(after))) if pair[0] != pair[1])
+    first = _first_difference(before, after)
+    last = _first_difference(before[::-1], after[::-1])
     last = min(last, len(before) - first, len(after) - first)
     return tuple(" ".join(line.strip() for line in lines[first : len(lines) - last]) for lines in (before, after))

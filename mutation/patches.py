@@ -8,7 +8,6 @@ default, a field, a decorator) has no patch and needs a process that imports it.
 from __future__ import annotations
 
 import ast
-import functools
 import gc
 import sys
 from collections.abc import Iterator, Mapping
@@ -32,7 +31,7 @@ class Patch:
     constants: Mapping[str, str]
 
     def apply(self, module: Patchable) -> None:
-        """Replace code and values; forget what was computed of them. Raises KeyError where a function is not found."""
+        """Replace code and values. Raises KeyError where a function is not found."""
         for name, code in self.codes.items():
             for function in module.functions[name]:
                 function.__code__ = code
@@ -40,43 +39,31 @@ class Patch:
             _assign(sys.modules[module.name], constant, statement)
         for kernel in self.kernels:
             _uncompile(getattr(sys.modules[module.name], kernel))
-        module.forget()
 
 
 class Patchable:
-    """The functions of an imported module, wherever they are kept, and all caches of results that could rest on them.
+    """The functions of an imported module, wherever they are kept.
 
     Classes, properties, caches and compiled kernels keep their functions in places of their own, so all objects are looked at.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.has_kernels = name.endswith(".kernels")
         self.functions: dict[Name, list[FunctionType]] = {}
-        self.caches: list[Any] = []
         for value in gc.get_objects():
             if isinstance(value, FunctionType) and value.__module__ == name:
                 code = value.__code__
                 self.functions.setdefault((code.co_qualname, code.co_firstlineno), []).append(value)
-            elif isinstance(value, functools._lru_cache_wrapper) and (value.__module__ or "").startswith("hedgerow"):
-                self.caches.append(value)
-
-    def forget(self) -> None:
-        """Empty all caches."""
-        for cache in self.caches:
-            cache.cache_clear()
 
 
 def patch_of(before: str, after: str, path: str) -> Patch | None:
     """Return the patch that makes one source of a file of another, or None where more than bodies of functions differ."""
-    if before.count("\n") != after.count("\n"):
-        return None
     old, new = compile(before, path, "exec"), compile(after, path, "exec")
     constants = _constants(before, after)
     if not constants and _frame(old) != _frame(new):
         return None
-    olds, news = dict(_bodies(old)), dict(_bodies(new))
-    changed = {} if constants else {name: code for name, code in news.items() if olds[name] != code}
+    pairs = [] if constants else zip(_bodies(old), _bodies(new), strict=True)
+    changed = {name: code for (name, former), (_, code) in pairs if _placeless(former) != _placeless(code)}
     kernels = changed_kernels(before, after) if path.endswith("kernels.py") else frozenset()
     return Patch(changed, kernels, constants)
 
@@ -129,12 +116,20 @@ def _is_function(code: CodeType) -> bool:
 
 
 def _frame(code: CodeType) -> CodeType:
-    """Return code of a module or class without the bodies of the functions in it."""
+    """Return code of a module or class without the bodies of the functions in it, and without its places in the file."""
     constants = tuple(
-        (inner.co_qualname, inner.co_firstlineno) if _is_named(inner) else _frame(inner) if _is_class(inner) else inner
+        inner.co_qualname if _is_named(inner) else _frame(inner) if _is_class(inner) else _placeless(inner)
         for inner in code.co_consts
     )
-    return code.replace(co_consts=constants)
+    return code.replace(co_consts=constants, co_firstlineno=1, co_linetable=b"")
+
+
+def _placeless(value: Any) -> Any:
+    """Return code that compares by what it does, not by where it stands; other constants as they are."""
+    if not isinstance(value, CodeType):
+        return value
+    constants = tuple(map(_placeless, value.co_consts))
+    return value.replace(co_consts=constants, co_firstlineno=1, co_linetable=b"")
 
 
 def _is_named(value: object) -> bool:

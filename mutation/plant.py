@@ -1,7 +1,8 @@
-"""Planted bugs: each is put into a copy of the source, where the test that is named for it must fail, and without it pass.
+"""Planted bugs: the test that is named for each must fail with it, and pass without.
 
 Where a mutant changes a token, these are mistakes that somebody could make: a number that no step released, a cap by blocks,
-noise for half of what a record adds. The checkout is never changed.
+noise for half of what a record adds. Each is tried as a mutant is, by a patch in a process (trial.py). Where its test does not
+fail there, since it starts processes of its own, the bug is put into a copy of the source. The checkout is never changed.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from queue import SimpleQueue
 from xml.etree import ElementTree
+
+from order import Words
+from reach import REACH, ROOT, SOURCE
+from trial import Change, Trials, prepare
 
 __all__ = ["Bug", "bugs"]
 
-ROOT = Path(__file__).parents[1]
+BUGS = ROOT / "mutation" / "bugs.toml"
 COPIED = ("src", "tests", "docs/extensions", "pyproject.toml")
 LONGEST = 900  # seconds of one run of pytest, beyond which it is broken off
 RUN = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-seed=0", "-o", "addopts=")
@@ -73,7 +76,7 @@ class Bug:
         return None
 
 
-def bugs(file: Path = ROOT / "mutation" / "bugs.toml") -> list[Bug]:
+def bugs(file: Path = BUGS) -> list[Bug]:
     """Return the table."""
     return [Bug(name, **entry) for name, entry in tomllib.loads(file.read_text("utf-8")).items()]
 
@@ -157,62 +160,73 @@ def of_test(test: str, cases: Cases) -> set[str]:
     return {state for name, state in cases.items() if test in (name, name.partition("[")[0])}
 
 
-def tried(chosen: Sequence[Bug], copies: Sequence[Copy]) -> Iterator[tuple[Bug, str, float]]:
+def change_of(bug: Bug, files: Sequence[str] = ()) -> Change:
+    """Return a bug as a change whose own test is run, or the tests that call what it changes, those in these files first."""
+    before = (ROOT / bug.path).read_text("utf-8")
+    after = before.replace(bug.old, bug.new)
+    return Change(bug.file, str(SOURCE / bug.file), before, after, files, tests=() if files else (bug.test,))
+
+
+def tried(chosen: Sequence[Bug], jobs: int) -> Iterator[tuple[Bug, str, float]]:
     """Yield each bug with what is wrong about it, empty where its test tells it, and the seconds that this took."""
-    tests = sorted({bug.test for bug in chosen})
-    free: SimpleQueue[Copy] = SimpleQueue()
-    for copy in copies:
-        free.put(copy)
-    with ThreadPoolExecutor(len(copies)) as pool:
-        parts = pool.map(Copy.run, copies, [tests[place :: len(copies)] for place in range(len(copies))])
-        without: Cases = {name: state for part in parts for name, state in part.items()}
+    waiting = []
+    for number, outcome in Trials(REACH, jobs, 900.0, "not slow and not site").run(list(map(change_of, chosen))):
+        if outcome.state in ("failed", "hung"):
+            yield chosen[number], "", outcome.seconds
+        else:
+            waiting.append(chosen[number])
+    if waiting:
+        with tempfile.TemporaryDirectory(prefix="planted-") as folder:
+            copy = Copy(Path(folder))
+            for bug in waiting:
+                yield bug, *in_a_copy(bug, copy)
 
-        def one(bug: Bug) -> tuple[Bug, str, float]:
-            if of_test(bug.test, without) != {"passed"}:
-                return bug, "its test does not pass without it", 0.0
-            start, copy = time.monotonic(), free.get()
-            try:
-                caught = "failed" in copy.run_with(bug, [bug.test]).values()
-                said = "" if caught else "its test passes with it, too"
-            except NotRunError as error:
-                said = f"its test does not run with it: {error}"
-            finally:
-                free.put(copy)
-            return bug, said, time.monotonic() - start
 
-        yield from pool.map(one, chosen)
+def in_a_copy(bug: Bug, copy: Copy) -> tuple[str, float]:
+    """Return what is wrong about a bug that is put into a copy, and the seconds."""
+    start = time.monotonic()
+    try:
+        if of_test(bug.test, copy.run([bug.test])) != {"passed"}:
+            said = "its test does not pass without it"
+        else:
+            said = "" if "failed" in copy.run_with(bug, [bug.test]).values() else "its test passes with it, too"
+    except NotRunError as error:
+        said = f"its test does not run with it: {error}"
+    return said, time.monotonic() - start
 
 
 def main() -> int:
     """Try the bugs, or those that are named; 1 where one is not caught."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="names of bugs; all without any")
+    parser.add_argument("--file", type=Path, default=BUGS, help="the list of bugs")
     parser.add_argument("--jobs", type=int, default=1, help="bugs at once")
-    parser.add_argument("--tests", nargs=argparse.REMAINDER, help="run these with each bug, in place of its own test")
+    parser.add_argument(
+        "--any", action="store_true", help="try the tests that call what a bug changes, not its own test"
+    )
     options = parser.parse_args()
-    known = bugs()
+    known = bugs(options.file)
     chosen = [bug for bug in known if not options.names or bug.name in options.names]
     if not chosen or len(chosen) < len(set(options.names)):
-        parser.error("no such bug in mutation/bugs.toml")
+        parser.error(f"no such bug in {options.file}")
     wrong = [said for bug in chosen if (said := bug.wrong()) is not None]
-    if wrong and not options.tests:
+    if wrong and not options.any:
         print("\n".join(wrong))
         return 1
     start = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="planted-") as folder:
-        copies = [Copy(Path(folder) / str(place)) for place in range(max(1, options.jobs))]
-        if options.tests:
-            for bug in chosen:
-                failed = [name for name, state in copies[0].run_with(bug, options.tests).items() if state == "failed"]
-                print(f"{bug.name}: {', '.join(failed) or 'all pass'}", flush=True)
-            return 0
-        slipped = 0
-        for bug, said, seconds in tried(chosen, copies):
-            print(f"{'caught ' if not said else 'SLIPPED'} {seconds:6.1f} s  {bug.name}  {said}".rstrip(), flush=True)
-            slipped += bool(said)
-    print(
-        f"{len(chosen) - slipped} of {len(chosen)} bugs are caught by their tests, in {time.monotonic() - start:.0f} s"
-    )
+    prepare(examples=100)
+    if options.any:
+        words = Words(ROOT / "tests")
+        changes = [change_of(bug, words.nearest(bug.file, (ROOT / bug.path).read_text("utf-8"))) for bug in chosen]
+        for number, outcome in Trials(REACH, options.jobs).run(changes):
+            print(f"{outcome.state} {outcome.seconds:6.1f} s  {chosen[number].name}  {outcome.by}", flush=True)
+        return 0
+    slipped = 0
+    for bug, said, seconds in tried(chosen, options.jobs):
+        print(f"{'caught ' if not said else 'SLIPPED'} {seconds:6.1f} s  {bug.name}  {said}".rstrip(), flush=True)
+        slipped += bool(said)
+    caught = len(chosen) - slipped
+    print(f"{caught} of {len(chosen)} bugs are caught by their tests, in {time.monotonic() - start:.0f} s")
     return 1 if slipped else 0
 
 

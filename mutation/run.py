@@ -1,46 +1,42 @@
-"""Mutation testing of the code that carries the guarantee: `make mutants` (docs/mutants.md).
+"""Mutation testing: `make mutants` (docs/mutants.md).
 
-Each module of the tree but those that modules.toml leaves out is changed in one place, the tests that hold it are run, and a
-change that no test notices survives. A sample is drawn by a seed, more often where a wrong line does more harm. Outcomes are kept
-in mutation/outcomes.xz until the changed function or the tests change. A run ends well if every survivor is judged in judged.toml
-and every judgement is of a survivor; what is known is written to the page.
+The code is changed in one place at a time, and the tests that call it are run: a change that none notices survives. A sample is
+drawn by a seed, more often where a wrong line does more harm. Outcomes are kept in mutation/outcomes.xz until the changed
+function or the test that noticed it changes. A run ends well if every survivor is judged in judged.toml and every judgement
+is of a survivor; what is known is written to the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
-import importlib
-import os
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
-import numpy as np
+from mutants import Mutant, Source, mutants_of
+from order import Words
+from reach import REACH, ROOT, SOURCE
+from trial import Change, Outcome, Trials, prepare
 
-from mutants import Mutant, mutants_of
-from trial import Outcome, Trials
-
-ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "hedgerow"
 OUTCOMES = ROOT / "mutation" / "outcomes.xz"
-TRIED = OUTCOMES.with_name("tried.txt")  # since the outcomes were packed, a line for each trial as soon as it ends
+TRIED = ROOT / "build" / "tried.txt"  # since the outcomes were packed, a line for each trial as soon as it ends
 PAGE = ROOT / "docs" / "mutants.md"
 MARKS = "<!-- figures: written by mutation/run.py -->", "<!-- end of figures -->"
-HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
-         "_pytest.assertion.rewrite", "hypothesis", "hypothesis.extra.numpy", "sklearn.base", "sklearn.utils.validation",
-         "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module under trial, the test files that hold it, the most specific first, and how often a sample takes a line of it."""
+    """A module under trial, and how often a sample takes a line of it."""
 
     path: str
-    tests: tuple[str, ...]
     weight: float = 1.0
 
     @property
@@ -48,73 +44,71 @@ class Module:
         """The part of the library that it is in."""
         return self.path.partition("/")[0]
 
-    @property
-    def dotted(self) -> str:
-        """Its name for an import."""
-        return ".".join(["hedgerow", *Path(self.path).with_suffix("").parts])
-
-    @property
-    def source(self) -> str:
+    @cached_property
+    def source(self) -> Source:
         """What stands in it."""
-        return (SOURCE / self.path).read_text()
-
-    @property
-    def tests_key(self) -> str:
-        """A hash of the module's tests. Outcomes of mutants that were recorded with another hash are dropped."""
-        places = [ROOT / test.partition("::")[0] for test in self.tests]
-        files = [file for place in places for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
-        texts = [*self.tests, *(file.read_text() for file in files)]
-        return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+        return Source(self.path, (SOURCE / self.path).read_text("utf-8"))
 
     @property
     def lines(self) -> int:
         """How many lines it has."""
-        return self.source.count("\n")
+        return len(self.source.lines)
 
 
 def modules() -> list[Module]:
     """Return the modules under trial: all that define a function, but those that are left out for a reason."""
-    listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text())
-    packages, left_out = listed.pop("packages"), listed.pop("left-out")
+    listed = tomllib.loads((ROOT / "mutation" / "modules.toml").read_text("utf-8"))
     found = []
     for file in sorted(SOURCE.rglob("*.py")):
         path = file.relative_to(SOURCE).as_posix()
-        if "def " not in file.read_text() or any(path == one or path.startswith(f"{one}/") for one in left_out):
+        left_out = any(path == one or path.startswith(f"{one}/") for one in listed["left-out"])
+        if left_out or "def " not in file.read_text("utf-8"):
             continue
-        package = packages.get(path.partition("/")[0])
-        if package is None:
+        weight = listed["weights"].get(path.partition("/")[0])
+        if weight is None:
             raise SystemExit(
-                f"{path} has no tests in mutation/modules.toml: add its package, or say why it is left out"
+                f"{path} has no weight in mutation/modules.toml: add its package, or say why it is left out"
             )
-        found.append(Module(path, tuple(listed.get(path, package["tests"])), package["weight"]))
+        found.append(Module(path, weight))
     return found
 
 
-EACH = 10  # mutants of a module in a sample: its tests are collected once for all of them
+def sampled(among: Sequence[Module], number: int, seed: int, only: Sequence[str] | None = None) -> list[Mutant]:
+    """Return about so many mutants, or those of them in some packages.
+
+    The number of a module's is its share of the weighted lines, rounded up or down by the seed and its name.
+
+    A change of a module leaves the sample of the others, and of its unchanged functions, nearly as it was.
+    """
+    total = sum(module.weight * module.lines for module in among)
+    found = []
+    for module in (one for one in among if not only or one.package in only):
+        digest = hashlib.sha256(f"{seed} {module.path}".encode()).digest()
+        share = number * module.weight * module.lines / total
+        found += module.source.drawn(int(share + int.from_bytes(digest[:4], "big") / 2**32), seed)
+    return found
 
 
-def sampled(among: list[Module], number: int, seed: int) -> Iterator[tuple[Module, list[Mutant]]]:
-    """Yield modules, drawn by their weighted lines without replacement, with ten mutants of each."""
-    generator = np.random.default_rng(seed)
-    shares = np.array([module.weight * module.lines for module in among], dtype=np.float64)
-    drawn = generator.choice(len(among), min(-(-number // EACH), len(among)), replace=False, p=shares / shares.sum())
-    for module in (among[place] for place in drawn.tolist()):
-        mutants = list(mutants_of(module.path, module.source))
-        yield module, [mutants[place] for place in sorted(generator.permutation(len(mutants))[:EACH].tolist())]
+class Known(NamedTuple):
+    """What became of a mutant, the hash of the function before its change, the test that noticed it and the hash of that."""
+
+    state: str
+    syntax: str
+    test: str = ""
+    test_syntax: str = ""
 
 
-Known = dict[str, dict[str, tuple[str, str]]]
+Outcomes = dict[tuple[str, str], Known]  # by the module's path and the change
 
 
-def read_outcomes(packed: Path = OUTCOMES, tried: Path = TRIED) -> Known:
-    """Return what became of each mutant, and its tests' key, by the module's path and the mutant's key."""
+def read_outcomes(packed: Path = OUTCOMES, tried: Path = TRIED) -> Outcomes:
+    """Return all that is known."""
     from hedgerow.files import read_packed  # not before `prepare` says where hedgerow is
 
-    found: Known = {}
-    for line in [*(read_packed(packed) if packed.exists() else "").splitlines(), *_lines(tried)]:
-        path, key, state, tests = line.split()
-        found.setdefault(path, {})[key] = (state, tests)
-    return found
+    rows = [
+        line.split("\t") for line in [*(read_packed(packed) if packed.exists() else "").splitlines(), *_lines(tried)]
+    ]
+    return {(path, change): Known(*rest) for path, change, *rest in rows}
 
 
 def _lines(path: Path) -> list[str]:
@@ -123,163 +117,148 @@ def _lines(path: Path) -> list[str]:
     return text[: text.rfind("\n") + 1].splitlines()
 
 
-def write_outcomes(known: Known, packed: Path = OUTCOMES, tried: Path = TRIED) -> None:
+def write_outcomes(known: Outcomes, packed: Path = OUTCOMES, tried: Path = TRIED) -> None:
     """Pack what is known."""
     from hedgerow.files import write_packed
 
-    lines = (f"{path} {key} {state} {tests}\n" for path in sorted(known) for key, (state, tests) in known[path].items())
-    write_packed(packed, "".join(lines))
+    write_packed(packed, "".join("\t".join([*names, *one]) + "\n" for names, one in sorted(known.items())))
     tried.unlink(missing_ok=True)
 
 
-class Results:
-    """What is known of one module's mutants."""
-
-    def __init__(self, module: Module, known: Known) -> None:
-        self.path = module.path
-        self.tests_key = module.tests_key[:12]
-        self._known = known.setdefault(module.path, {})
-
-    def of(self, mutant: Mutant) -> str | None:
-        """Return what became of a mutant; None if that is not known, or if the tests have changed since."""
-        state, tests = self._known.get(mutant.key, (None, ""))
-        return None if state == "broken" or tests != self.tests_key else state
-
-    def is_new(self, mutant: Mutant) -> bool:
-        """Say whether a mutant was never tried."""
-        return mutant.key not in self._known
-
-    def add(self, mutant: Mutant, outcome: Outcome) -> None:
-        """Keep an outcome."""
-        self._known[mutant.key] = (outcome.state, self.tests_key)
-        with TRIED.open("a", encoding="utf-8") as file:
-            file.write(f"{self.path} {mutant.key} {outcome.state} {self.tests_key}\n")
-
-    def tidy(self, mutants: list[Mutant]) -> None:
-        """Keep the last outcome of every mutant that there still is, in their order."""
-        kept = {mutant.key: self._known[mutant.key] for mutant in mutants if mutant.key in self._known}
-        self._known.clear()
-        self._known.update(kept)
+def add_outcome(known: Outcomes, mutant: Mutant, syntax: str, outcome: Outcome, tried: Path = TRIED) -> None:
+    """Keep an outcome."""
+    one = Known(outcome.state, syntax, outcome.by, test_syntax(outcome.by))
+    known[mutant.module, mutant.change] = one
+    tried.parent.mkdir(exist_ok=True)
+    with tried.open("a", encoding="utf-8") as file:
+        file.write("\t".join([mutant.module, mutant.change, *one]) + "\n")
 
 
-def current(known: Known, every: Mapping[str, Module]) -> Known:
-    """Return what is known without what has expired: outcomes of tests that have changed since, and of modules that are gone."""
-    keys = {path: every[path].tests_key[:12] for path in known if path in every}
-    found = {path: {name: one for name, one in known[path].items() if one[1] == key} for path, key in keys.items()}
-    return {path: outcomes for path, outcomes in found.items() if outcomes}
+@cache
+def test_syntax(test: str) -> str:
+    """Return a hash of the function of a test with its decorators, empty if there is none."""
+    file, _, name = test.partition("[")[0].partition("::")
+    if not name or not (ROOT / file).is_file():
+        return ""
+    nodes = ast.walk(ast.parse((ROOT / file).read_text("utf-8")))
+    found = [
+        ast.unparse(node) for node in nodes if isinstance(node, ast.FunctionDef) and node.name == name.split("::")[-1]
+    ]
+    return hashlib.sha256("\n".join(found).encode()).hexdigest()[:8] if found else ""
+
+
+def current(known: Outcomes, every: Mapping[str, Module]) -> Outcomes:
+    """Return what is known of functions and tests that have not changed since, and was not broken off."""
+    kept = {}
+    for (path, change), one in known.items():
+        syntax = every[path].source.syntax_of(change.partition(": ")[0]) if path in every else None
+        if one.state != "broken" and syntax == one.syntax and test_syntax(one.test) == one.test_syntax:
+            kept[path, change] = one
+    return kept
 
 
 def judgements() -> dict[tuple[str, str], str]:
     """Return the verdict of every judged change."""
-    listed = tomllib.loads((ROOT / "mutation" / "judged.toml").read_text())
+    listed = tomllib.loads((ROOT / "mutation" / "judged.toml").read_text("utf-8"))
     return {
         (entry["module"], change): entry["verdict"] for entry in listed.get("judged", []) for change in entry["changes"]
     }
 
 
-def try_module(module: Module, mutants: list[Mutant], results: Results, jobs: int) -> None:
-    """Run the trials of these mutants of a module that have no result yet."""
-    waiting = [mutant for mutant in mutants if results.of(mutant) is None]
-    if not waiting:
-        return
-    waiting.sort(key=results.is_new)  # they are taken from the end, and survivors take longest
-    trials = Trials(module.dotted, module.source, str(SOURCE / module.path), module.tests, jobs)
-    print(f"{module.path}: {len(waiting)} of {len(mutants)} mutants to try", flush=True)
-    for number, outcome in trials.run([mutant.source for mutant in waiting]):
-        if number < 0:
-            if outcome.state != "passed":
-                raise SystemExit(f"the tests of {module.path} fail without any change: {outcome}")
-            continue
-        mutant = waiting[number]
-        results.add(mutant, outcome)
-        if outcome.state in ("passed", "broken"):
-            print(f"  {outcome.state} {module.path}:{mutant.line} {mutant.change} {outcome.by}", flush=True)
+def try_mutants(mutants: Sequence[Mutant], every: Mapping[str, Module], known: Outcomes, jobs: int) -> None:
+    """Run the trials of mutants without a current outcome, and of survivors without a judgement."""
+    last, judged, words = dict(known), judgements(), Words(ROOT / "tests")
+    packages = {every[mutant.module].package for mutant in mutants}
+    for path, change in set(known) - set(current(known, every)):
+        if path.partition("/")[0] in packages or path not in every:
+            del known[path, change]
+    settled = {name for name, one in known.items() if one.state != "passed" or name in judged}
+    waiting = [mutant for mutant in mutants if (mutant.module, mutant.change) not in settled]
+    trials = Trials(REACH, jobs)
+    for package, group in groupby(waiting, lambda mutant: every[mutant.module].package):
+        some = list(group)
+        print(f"{package}: {len(some)} mutants to try", flush=True)
+        changes = []
+        for mutant in some:
+            source, before = every[mutant.module].source, last.get((mutant.module, mutant.change))
+            files = words.nearest(mutant.module, source.text)
+            noticed_by = before.test if before else ""
+            changes.append(
+                Change(mutant.module, str(SOURCE / mutant.module), source.text, mutant.source, files, noticed_by)
+            )
+        for number, outcome in trials.run(changes):
+            mutant = some[number]
+            add_outcome(known, mutant, every[mutant.module].source.syntax_of(mutant.function), outcome)
+            shown = f"{outcome.state:<7}{outcome.seconds:6.1f} s  {mutant.module}:{mutant.line}"
+            print(f"  {shown}  {mutant.change}  {outcome.by}", flush=True)
 
 
-def report(
-    module: Module, mutants: list[Mutant], results: Results, judged: dict[tuple[str, str], str]
-) -> tuple[Counter[str], list[str]]:
-    """Return a module's figures, and what is left to do: survivors without a verdict, verdicts without a survivor."""
-    figures: Counter[str] = Counter(mutants=len(mutants), lines=module.lines)
-    left, open_still = [], set()
-    for mutant in mutants:
-        state = results.of(mutant)
-        verdict = judged.get((module.path, mutant.change))
-        if state in (None, "passed"):
-            open_still.add(mutant.change)
-        if state == "passed":
-            figures[verdict or "survived"] += 1
-            if verdict is None:
-                left.append(f"survived  src/hedgerow/{module.path}:{mutant.line}  {mutant.change}")
-        else:
-            figures[state or "untried"] += 1
-    for path, change in judged:
-        if path == module.path and change not in open_still:
-            left.append(f"stale judgement, no such survivor  src/hedgerow/{module.path}  {change}")
-    return figures, left
+def left(known: Outcomes, judged: Mapping[tuple[str, str], str]) -> list[str]:
+    """Return what is left to do: survivors without a verdict, and verdicts on what a test notices."""
+    open_still = [
+        f"survived  src/hedgerow/{path}  {change}"
+        for (path, change), one in known.items()
+        if one.state == "passed" and (path, change) not in judged
+    ]
+    killed = [name for name in judged if name in known and known[name].state != "passed"]
+    return [
+        *open_still,
+        *(f"stale judgement, a test notices it  src/hedgerow/{path}  {change}" for path, change in killed),
+    ]
 
 
-COLUMNS = ("lines", "mutants", "failed", "hung", "equivalent", "harmless", "survived", "broken", "untried")
+COLUMNS = ("lines", "covered", "tried", "killed", "equivalent", "harmless", "survived", "expired")
 
 
-def table(rows: dict[str, Counter[str]]) -> str:
+def figures(
+    known: Outcomes, now: Outcomes, every: Mapping[str, Module], judged: Mapping[tuple[str, str], str]
+) -> dict[str, Counter[str]]:
+    """Return the figures of each package: ``covered`` are the lines of its modules with a current outcome."""
+    rows: dict[str, Counter[str]] = {}
+    for path, module in every.items():
+        row = rows.setdefault(module.package, Counter())
+        row["lines"] += module.lines
+        row["covered"] += module.lines * any(path == tried for tried, _ in now)
+    for (path, change), one in now.items():
+        verdict = judged.get((path, change), "survived")
+        rows[every[path].package].update(["tried", verdict if one.state == "passed" else "killed"])
+    for path, _ in known.keys() - now.keys():
+        rows.get(path.partition("/")[0], Counter())["expired"] += 1
+    return rows
+
+
+def total(rows: Mapping[str, Counter[str]]) -> Counter[str]:
+    """Return the sums over all packages."""
+    return sum(rows.values(), Counter())
+
+
+def table(rows: Mapping[str, Counter[str]]) -> str:
     """Return the figures as a table in Markdown."""
-    total: Counter[str] = Counter()
-    for figures in rows.values():
-        total.update(figures)
     lines = [f"| package | {' | '.join(COLUMNS)} |", f"| -- |{' --: |' * len(COLUMNS)}"]
-    for name, figures in [*rows.items(), ("total", total)]:
-        lines.append(f"| {name} | {' | '.join(str(figures[column]) for column in COLUMNS)} |")
+    for name, row in [*rows.items(), ("total", total(rows))]:
+        lines.append(f"| {name} | {' | '.join(str(row[column]) for column in COLUMNS)} |")
     return "\n".join(lines)
 
 
-def in_words(rows: dict[str, Counter[str]], under: int, everything: int) -> str:
-    """Return what the figures say, as sentences of the page, of so many lines under trial and lines of the library."""
-    total: Counter[str] = Counter()
-    for figures in rows.values():
-        total.update(figures)
-    killed = total["failed"] + total["hung"]
-    current = total["mutants"] - total["untried"] - total["broken"]
+def in_words(rows: Mapping[str, Counter[str]], everything: int) -> str:
+    """Return what the figures say, as sentences of the page, of so many lines of the library."""
+    sums = total(rows)
+    under, kept, tried = sums["lines"], sums["covered"], sums["tried"]
     return (
-        f"{under} of {everything} lines are under trial, {100 * under / everything:.0f} %. {total['lines']} of them, "
-        f"{100 * total['lines'] / under:.0f} %, are in modules that a run has drawn so far. Of the {total['mutants']} mutants of "
-        f"these {current} have a current outcome, {100 * current / max(total['mutants'], 1):.0f} %: {killed} are killed "
-        f"(`failed` and `hung`), {total['equivalent']} judged equivalent, {total['harmless']} harmless, and {total['survived']} "
-        f"survivors are not judged."
+        f"{under} of {everything} lines are under trial, {100 * under / everything:.0f} %. {kept} of them, "
+        f"{100 * kept / max(under, 1):.0f} %, are in modules with a current outcome. {tried} mutants have one, "
+        f"{100 * tried / max(tried + sums['expired'], 1):.0f} % of those that were tried: {sums['killed']} are killed, "
+        f"{sums['equivalent']} judged equivalent, {sums['harmless']} harmless, and {sums['survived']} survivors are not judged."
     )
 
 
-def write_page(rows: dict[str, Counter[str]], words: str, page: Path = PAGE) -> None:
+def write_page(rows: Mapping[str, Counter[str]], words: str, page: Path = PAGE) -> None:
     """Put the figures of all packages between the marks of the page."""
     before, begin, rest = page.read_text("utf-8").partition(MARKS[0])
     _, end, after = rest.partition(MARKS[1])
     if not (begin and end):
         raise SystemExit(f"{page} has no marks between which figures stand")
     page.write_text(f"{before}{begin}\n\n{table(rows)}\n\n{words}\n\n{end}{after}", "utf-8")
-
-
-def prepare() -> None:
-    """Import everything heavy once: every trial is a fork of this process."""
-    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    os.environ["PYTHONPATH"] = str(ROOT / "src")
-    sys.path.insert(0, str(ROOT / "src"))
-    os.chdir(ROOT)
-    for name in HEAVY:
-        importlib.import_module(name)
-    import hypothesis
-    from hypothesis import HealthCheck, Phase
-
-    # The same examples for every trial, none kept in files, and none made simpler: that it fails is all that is asked.
-    # A busy machine is slow to make them, which is no failure.
-    hypothesis.settings.register_profile(
-        "mutants",
-        database=None,
-        derandomize=True,
-        phases=(Phase.explicit, Phase.generate),
-        report_multiple_bugs=False,
-        suppress_health_check=(HealthCheck.too_slow,),
-    )
-    hypothesis.settings.load_profile("mutants")
 
 
 def main() -> int:
@@ -289,6 +268,7 @@ def main() -> int:
         "names", nargs="*", help="modules, such as privacy/accounting.py, of which all mutants are tried"
     )
     parser.add_argument("--sample", type=int, default=300, help="without names: how many mutants are drawn")
+    parser.add_argument("--only", nargs="+", help="of the sample only these packages")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--jobs", type=int, default=1, help="trials at once")
     parser.add_argument("--list", action="store_true", help="try nothing, say what is known, and write it to the page")
@@ -297,26 +277,20 @@ def main() -> int:
     if unknown := [name for name in options.names if name not in every]:
         parser.error(f"{unknown[0]} is no module under trial (mutation/modules.toml)")
     prepare()
-    known = current(read_outcomes(), every)
-    chosen = [(every[name], list(mutants_of(name, every[name].source))) for name in options.names]
+    known = read_outcomes()
     if not options.list:
-        for module, mutants in chosen or sampled(list(every.values()), options.sample, options.seed):
-            try_module(module, mutants, Results(module, known), options.jobs)
-            write_outcomes(known)
-    judged, rows, left = judgements(), dict[str, Counter[str]](), []
-    for path in sorted(known):
-        mutants = list(mutants_of(path, every[path].source))
-        results = Results(every[path], known)
-        results.tidy(mutants)
-        figures, remaining = report(every[path], mutants, results, judged)
-        rows.setdefault(every[path].package, Counter()).update(figures)
-        left += remaining
+        if options.names:
+            mutants = [mutant for name in options.names for mutant in mutants_of(name, every[name].source.text)]
+        else:
+            mutants = sampled(list(every.values()), options.sample, options.seed, options.only)
+        try_mutants(mutants, every, known, options.jobs)
+    now, judged = current(known, every), judgements()
     write_outcomes(known)
-    everything = sum(file.read_text().count("\n") for file in SOURCE.rglob("*.py"))
-    words = in_words(rows, sum(module.lines for module in every.values()), everything)
-    print("\n".join([*left, "", table(rows), "", words]))
+    rows, remaining = figures(known, now, every, judged), left(now, judged)
+    words = in_words(rows, sum(len(file.read_text("utf-8").splitlines()) for file in SOURCE.rglob("*.py")))
+    print("\n".join([*remaining, "", table(rows), "", words]))
     write_page(rows, words)
-    return 1 if left or any(row["broken"] for row in rows.values()) else 0
+    return 1 if remaining else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Trials: the tests that hold a module, run with one change of it in place, each in a process of its own.
+"""Trials: tests, run with one change of the library in place, each in a process of its own.
 
-A stage is a process that has imported the module and collected its tests. A trial is a fork of it that takes the change as a
-patch and runs the tests that call what was changed; it ends at the first failure. A change that has no patch is tried in a
-process that imports the changed module and collects anew. Time is the processor's, so that on a busy machine no mutant seems
-to hang.
+A stage is a process that has collected the tests of several changes. A trial is a fork of it that takes a change as a patch
+and runs the tests that call what was changed; it ends at the first failure, or when its time is used up. A change that has no
+patch is tried in a process that imports the changed module and collects anew. Every trial writes what the tests call that pass
+in it, so that later ones know. Time is the processor's, so that on a busy machine no mutant seems to hang.
 """
 
 from __future__ import annotations
@@ -14,29 +14,37 @@ import json
 import os
 import resource
 import signal
+import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby, zip_longest
+from functools import cached_property, partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from imports import import_changed
-from order import Order, Watch
+from order import KERNEL_PATIENCE, PATIENCE, Order
 from patches import Patch, Patchable, compile_quickly, patch_of
+from reach import ROOT, Reach, SeenSoFar
 
-__all__ = ["Outcome", "Trials"]
+__all__ = ["Change", "Outcome", "Trials", "prepare"]
+
+HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "narwhals", "pandas", "polars", "pyarrow", "pytest",
+         "_pytest.assertion.rewrite", "hypothesis", "hypothesis.extra.numpy", "sklearn.base", "sklearn.utils.validation",
+         "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
 
 MEMORY = 12 * 2**30
-LONGEST = 1800.0  # seconds of the processor, where there is no closer limit
-LEAST_LIMIT = 15.0
-SLOWER = 5  # beyond the least, how many times as long as without a change a trial may take
+QUICK = "not full and not slow and not engines and not site"
+BUDGET = 15.0  # seconds of the processor after which a change that no test has noticed survives
 WALL_FACTOR = 20  # a trial that takes so many times its processor's limit waits for something that never comes
 STARVED = 0.5  # unless it waited for the processor itself for more than this share of the time
+BEGUN = "begun: "  # before a test's name in what a trial says
+NEAREST, NEAREST_IMPORTED = 5, 3  # test files, by their words, that are collected for a change
+CALLING = 6  # tests that call what is changed whose files are collected, too
 
 
 @dataclass(frozen=True)
@@ -49,174 +57,244 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Trials:
-    """Trials of changes of one module.
+class Change:
+    """A change of one module.
 
     Parameters
     ----------
     module : str
-        Its dotted name.
-    source, path : str
-        The unchanged source, and the file that it stands in.
+        The module's path in the package, such as ``export/form.py``.
+    file : str
+        The file that it stands in.
+    before, after : str
+        The unchanged source and the changed one.
+    files : sequence of str
+        The test files that are nearest to it, the nearest first.
+    noticed_by : str
+        A test that noticed it before, if one did.
     tests : sequence of str
-        What pytest is asked to run.
-    jobs : int
-        How many trials run at once.
+        The tests that are run, all cases of each; none: those that call what is changed.
     """
 
     module: str
-    source: str
-    path: str
-    tests: Sequence[str]
-    jobs: int = 1
+    file: str
+    before: str
+    after: str
+    files: Sequence[str]
+    noticed_by: str = ""
+    tests: Sequence[str] = ()
 
-    def run(self, sources: Sequence[str]) -> Iterator[tuple[int, Outcome]]:
-        """Yield the outcome of each changed source, by its number, as they end; the unchanged one's first, as number -1."""
-        patches = [patch_of(self.source, source, self.path) for source in sources]
-        yield from self._on_a_stage(patches)
-        imported = [number for number, patch in enumerate(patches) if patch is None]
-        if imported:
-            unchanged = _in_a_process(partial(self._import_and_run, self.source), LONGEST)
-            yield -1, unchanged
-            limit = LEAST_LIMIT + SLOWER * unchanged.seconds
-            for number in imported:
-                yield number, _in_a_process(partial(self._import_and_run, sources[number]), limit)
+    @property
+    def dotted(self) -> str:
+        """The module's name for an import."""
+        return ".".join(["hedgerow", *Path(self.module).with_suffix("").parts])
 
-    def _on_a_stage(self, patches: Sequence[Patch | None]) -> Iterator[tuple[int, Outcome]]:
-        if not any(patches):
+    @cached_property
+    def patch(self) -> Patch | None:
+        """The change as a patch, if it can be one."""
+        return patch_of(self.before, self.after, self.file)
+
+    @property
+    def functions(self) -> list[str]:
+        """What tests call that can notice it: the changed functions, or any of the package where calls are not seen."""
+        if self.patch is None or self.patch.kernels or self.patch.constants:
+            package, slash, _ = self.module.partition("/")
+            return [package + (slash or ":")]
+        return [f"{self.module}:{name}" for name, _ in self.patch.codes]
+
+    def chosen(self, order: Order) -> list[str]:
+        """Return the tests that are run, in their order."""
+        if self.tests:
+            return [name for name in order.names if name in self.tests or name.partition("[")[0] in self.tests]
+        first = [self.noticed_by] if self.noticed_by in order.names else []
+        return list(dict.fromkeys([*first, *order.of(self.functions, self.files)]))
+
+
+class Trials:
+    """Trials of changes: what is known of the tests stands in a file, which the trials write on."""
+
+    def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = QUICK) -> None:
+        self.reach, self.jobs, self.budget, self.marks = reach, jobs, budget, marks
+        self._seen = SeenSoFar()
+
+    def run(self, changes: Sequence[Change]) -> Iterator[tuple[int, Outcome]]:
+        """Yield the outcome of each change, by its number, as they end."""
+        patched = [number for number, change in enumerate(changes) if change.patch is not None]
+        yield from self._on_a_stage({number: changes[number] for number in patched})
+        for number, change in enumerate(changes):
+            if number not in patched:
+                yield number, self._imported(change)
+
+    def files_of(self, change: Change, order: Order) -> list[str]:
+        """Return the test files that are collected for a change."""
+        if change.tests:
+            return list(dict.fromkeys(test.partition("::")[0] for test in change.tests))
+        calling = [change.noticed_by, *order.of(change.functions, change.files)[:CALLING]]
+        named = dict.fromkeys(name.partition("::")[0] for name in calling if name)
+        return [file for file in [*named, *change.files[:NEAREST]] if Path(file).exists()]
+
+    def _known(self, names: Sequence[str] | None = None) -> Order:
+        seen = self._seen.update_from(self.reach)
+        return Order(list(seen) if names is None else names, seen)
+
+    def _imported(self, change: Change) -> Outcome:
+        files = self.files_of(change, self._known())[:NEAREST_IMPORTED]
+        found = _in_a_process(partial(self._import_and_run, change, change.after, files), 2 * self.budget)
+        if "::" in found.by and found.by not in self._seen.update_from(self.reach):
+            unchanged = _in_a_process(partial(self._import_and_run, change, change.before, [found.by]), 2 * self.budget)
+            if unchanged.state != "passed":
+                return Outcome("broken", found.seconds, f"{found.by} fails without the change")
+        return found
+
+    def _import_and_run(self, change: Change, source: str, tests: Sequence[str]) -> int:
+        import_changed(change.dotted, source)
+        try:
+            importlib.import_module(change.dotted)
+        except Exception as error:
+            os.write(1, f"it cannot be imported: {type(error).__name__}\n".encode())
+            return 1
+        return _pytest(tests, _Runs(self, change), self.marks)
+
+    def _on_a_stage(self, changes: dict[int, Change]) -> Iterator[tuple[int, Outcome]]:
+        if not changes:
             return
         reading, writing = os.pipe()
         stage = os.fork()
         if not stage:
             os.close(reading)
-            _leave(partial(self._perform, patches, writing))
+            _leave(partial(self._perform, changes, writing))
         os.close(writing)
         with os.fdopen(reading) as lines:
             for line in lines:
                 number, *outcome = json.loads(line)
                 yield number, Outcome(*outcome)
         if os.waitpid(stage, 0)[1]:
-            yield -1, Outcome("broken", 0.0, "pytest cannot collect the tests, or one that is named is not there")
+            said = self.reach.with_suffix(".log").read_text(errors="replace")
+            raise RuntimeError(f"pytest cannot collect the tests, or a trial cannot begin:\n{said[-3000:]}")
 
-    def _perform(self, patches: Sequence[Patch | None], writing: int) -> int:
-        """Collect the tests, then fork a trial for each patch; the outcomes go down the pipe."""
-        import pytest
-
-        empty = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(empty, 1)
-        os.dup2(empty, 2)
-        return int(pytest.main(_arguments(self.tests), plugins=[_Stage(self, patches, writing)]))
-
-    def _import_and_run(self, source: str) -> int:
-        import pytest
-
-        import_changed(self.module, source)
-        try:
-            importlib.import_module(self.module)
-        except Exception as error:
-            os.write(1, f"it cannot be imported: {error!r}\n".encode())
-            return 1
-        # File after file, so that most failures come before most imports.
-        for _, tests in groupby(self.tests, lambda test: test.partition("::")[0]):
-            code = int(pytest.main(_arguments(list(tests)), plugins=[_Tell()]))
-            if code:
-                return code
-        return 0
+    def _perform(self, changes: dict[int, Change], writing: int) -> int:
+        """Collect the tests, then fork a trial for each change; the outcomes go down the pipe."""
+        order = self._known()
+        files = dict.fromkeys(file for change in changes.values() for file in self.files_of(change, order))
+        said = os.open(self.reach.with_suffix(".log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        return _pytest(list(files), _Stage(self, changes, writing), self.marks)
 
 
-def _arguments(tests: Sequence[str]) -> list[str]:
-    imported_before = "ignore::pytest.PytestAssertRewriteWarning"
-    return [
+def _pytest(tests: Sequence[str], plugin: Any, marks: str) -> int:
+    import pytest
+
+    arguments = [
         *tests,
-        "-x",
         "-s",
-        *("-m", "not slow and not engines and not site"),  # the quick tests and the full ones
+        *("-m", marks),
         *("--timeout", "0", "-o", "faulthandler_timeout=0"),  # a trial's limit is the processor's time
-        "-W",
-        imported_before,
-        *("-p", "no:terminal", "-p", "no:xdist"),
-        *("-k", "not postgresql"),  # every trial would start a server of its own
+        *("--hypothesis-profile", "mutants"),  # behind the one that tests/conftest.py loads
+        *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # for what was imported before
+        *("-p", "no:terminal", "-p", "no:xdist", "-p", "no:cacheprovider"),
     ]
+    return int(pytest.main(arguments, plugins=[plugin]))
 
 
 class _Stage:
     """Takes the place of pytest's own loop over the collected tests."""
 
-    def __init__(self, trials: Trials, patches: Sequence[Patch | None], writing: int) -> None:
-        self.trials, self.writing = trials, writing
-        self.queue = [(number, patch) for number, patch in enumerate(patches) if patch is not None]
+    def __init__(self, trials: Trials, changes: dict[int, Change], writing: int) -> None:
+        self.trials, self.writing, self.changes = trials, writing, changes
 
     def pytest_runtestloop(self, session: Any) -> bool:
         if "polars-0" in {task.read_text().strip() for task in Path("/proc/self/task").glob("*/comm")}:
-            self._tell(-1, Outcome("failed", 0.0, "collecting tests starts threads of polars: a fork waits for ever"))
-            return True
+            raise RuntimeError("collecting tests starts threads of polars: a fork waits for ever")
         session.config._tmp_path_factory.getbasetemp()  # one folder for all trials
-        importlib.import_module(self.trials.module)  # what is imported only as a test runs would not be found
-        module = Patchable(self.trials.module)
-        order = Order(session.items, module)
-        unchanged = partial(_run, session, order, order.all(), Watch(module, self.trials.path))
-        self._tell(-1, _in_a_process(unchanged, LONGEST, order.learn))
-        if module.has_kernels:
-            compile_quickly()
+        modules = {}
+        for change in self.changes.values():
+            importlib.import_module(change.dotted)  # what is imported only as a test runs would not be found
+            modules[change.module] = Patchable(change.dotted)
+        compile_quickly()
+        order = self.trials._known([item.nodeid for item in session.items])
+        for change in self.changes.values():
+            if change.noticed_by in order.names:
+                order.learn_failure(change.noticed_by, change.functions)
         gc.freeze()  # so that a trial's collections do not copy what it shares with this process
-        running, patches = dict[int, _Process](), dict(self.queue)
-        queue = sorted(
-            self.queue, key=lambda entry: bool(entry[1].constants), reverse=True
-        )  # from its end: constants last
+        # From the end: constants last, and the changes of a function one after another.
+        queue = sorted(self.changes, key=lambda each: (bool(self.changes[each].patch.constants), each), reverse=True)
+        running = dict[int, _Process]()
         while queue or running:
             while queue and len(running) < self.trials.jobs:
-                number, patch = queue.pop()
-                running[number] = _Process.begin(partial(_patch_and_run, patch, module, session, order), LONGEST)
+                number = queue.pop()
+                change = self.changes[number]
+                begin = partial(_patch_and_run, self.trials, modules[change.module], change, session, order)
+                running[number] = _Process.begin(begin, 10 * self.trials.budget)
             for number, begun in list(running.items()):
-                if (outcome := begun.outcome()) is not None:
-                    del running[number]
-                    order.learn_failure(outcome.by, patches[number])
-                    self._tell(number, outcome)
+                if (outcome := begun.outcome()) is None:
+                    continue
+                del running[number]
+                order.learn(self.trials._seen.update_from(self.trials.reach))
+                test = outcome.by if outcome.state in ("failed", "hung") else ""
+                if test and test not in order.seen and not self._passes(test, session, order):
+                    order.names.remove(test)
+                    queue.append(number)
+                    continue
+                if test:
+                    order.learn_failure(test, self.changes[number].functions)
+                answer = [number, outcome.state, outcome.seconds, outcome.by]
+                os.write(self.writing, (json.dumps(answer) + "\n").encode())
             time.sleep(0.003)
         return True
 
-    def _tell(self, number: int, outcome: Outcome) -> None:
-        os.write(self.writing, (json.dumps([number, outcome.state, outcome.seconds, outcome.by]) + "\n").encode())
+    def _passes(self, name: str, session: Any, order: Order) -> bool:
+        """Say whether a test that was never seen to pass does so without any change."""
+        found = _in_a_process(partial(_run, self.trials, session, order, [name], PATIENCE), 10 * self.trials.budget)
+        order.learn(self.trials._seen.update_from(self.trials.reach))
+        return found.state == "passed" and name in order.seen
 
 
-def _patch_and_run(patch: Patch, module: Patchable, session: Any, order: Order) -> int:
+@dataclass(frozen=True)
+class _Runs:
+    """As pytest's own loop, with the tests of a change in their order."""
+
+    trials: Trials
+    change: Change
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        order = self.trials._known([item.nodeid for item in session.items])
+        _run(self.trials, session, order, self.change.chosen(order), KERNEL_PATIENCE)
+        return True
+
+
+def _patch_and_run(trials: Trials, module: Patchable, change: Change, session: Any, order: Order) -> int:
+    assert change.patch is not None
     try:
-        patch.apply(module)
+        change.patch.apply(module)
     except KeyError:  # a function that is not found says nothing of the change
         raise
     except Exception as error:  # a constant that has no value
-        os.write(1, f"it cannot be imported: {error!r}\n".encode())
+        os.write(1, f"it cannot be imported: {type(error).__name__}\n".encode())
         return 1
-    return _run(session, order, order.of(patch), _Tell())
+    return _run(trials, session, order, change.chosen(order), KERNEL_PATIENCE if change.patch.kernels else PATIENCE)
 
 
-def _run(session: Any, order: Order, items: Sequence[Any], plugin: Any) -> int:
-    session.config.pluginmanager.register(plugin)
-    for item, following in zip_longest(items, items[1:]):
+def _run(trials: Trials, session: Any, order: Order, names: Sequence[str], patience: float) -> int:
+    session.config.pluginmanager.register(Reach(trials.reach))
+    items = {item.nodeid: item for item in session.items}
+    chosen, start = [items[name] for name in names], time.process_time()
+    for item, following in zip_longest(chosen, chosen[1:]):
+        os.write(1, f"{BEGUN}{item.nodeid}\n".encode())
         # The signals of these timers end the process: in compiled code, and where a thread waits for another, too.
-        signal.setitimer(signal.ITIMER_PROF, order.limit(item))
-        signal.setitimer(signal.ITIMER_REAL, WALL_FACTOR * order.limit(item))
+        signal.setitimer(signal.ITIMER_PROF, order.limit(item.nodeid, patience))
+        signal.setitimer(signal.ITIMER_REAL, WALL_FACTOR * order.limit(item.nodeid, patience))
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             return 1
+        if time.process_time() - start > trials.budget:
+            break
     return 0
 
 
-class _Tell:
-    """Says on standard output which test failed first."""
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed:
-            os.write(1, f"{report.nodeid}\n".encode())
-
-    def pytest_collectreport(self, report: Any) -> None:
-        if report.failed:
-            os.write(1, f"{report.nodeid} (import)\n".encode())
-
-
-def _in_a_process(work: Callable[[], int], limit: float, read: Callable[[str], None] | None = None) -> Outcome:
+def _in_a_process(work: Callable[[], int], limit: float) -> Outcome:
     begun = _Process.begin(work, limit)
-    while (outcome := begun.outcome(read)) is None:
+    while (outcome := begun.outcome()) is None:
         time.sleep(0.01)
     return outcome
 
@@ -246,8 +324,8 @@ class _Process:
         now = time.monotonic()
         return cls(process, Path(name), now, now + WALL_FACTOR * limit)
 
-    def outcome(self, read: Callable[[str], None] | None = None) -> Outcome | None:
-        """Return what became of it, or None while it runs; ``read`` gets what it said."""
+    def outcome(self) -> Outcome | None:
+        """Return what became of it, or None while it runs."""
         late = time.monotonic() > self.end
         if late:
             with suppress(ProcessLookupError):
@@ -256,22 +334,19 @@ class _Process:
             return None
         queued = self._queued()
         _, status, usage = os.wait4(self.id, 0)
-        said = self.output.read_text(errors="replace").strip()
+        said = self.output.read_text(errors="replace").strip().splitlines()
         self.output.unlink()
-        if read is not None:
-            read(said)
+        test = next((line[len(BEGUN) :] for line in reversed(said) if line.startswith(BEGUN)), "")
         seconds = round(usage.ru_utime + usage.ru_stime, 2)
         if os.WIFSIGNALED(status):
             if (late or os.WTERMSIG(status) == signal.SIGALRM) and queued > STARVED * (time.monotonic() - self.start):
                 return Outcome("broken", seconds, "it waited for the processor")
             hung = late or os.WTERMSIG(status) in (signal.SIGPROF, signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
-            return Outcome("hung" if hung else "failed", seconds, f"signal {os.WTERMSIG(status)}")
+            return Outcome("hung" if hung else "failed", seconds, test)
         code = os.WEXITSTATUS(status)
         # 2: a test file cannot be collected; 4: nor can a test of it that was named
         state = {0: "passed", 1: "failed", 2: "failed", 4: "failed"}.get(code, "broken")
-        return Outcome(
-            state, seconds, "" if state == "passed" else said.partition("\n")[0] if state == "failed" else said[-800:]
-        )
+        return Outcome(state, seconds, {"passed": "", "failed": test}.get(state, " ".join(said[-8:])))
 
     def _queued(self) -> float:
         """Return for how many seconds the process, which has ended, was ready to run and did not."""
@@ -289,3 +364,27 @@ def _leave(work: Callable[[], int]) -> None:
         os.write(2, traceback.format_exc().encode())
     finally:
         os._exit(code)
+
+
+def prepare(examples: int = 20) -> None:
+    """Import everything heavy once: every trial is a fork of this process. Hypothesis draws so many examples."""
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    os.environ["PYTHONPATH"] = str(ROOT / "src")
+    sys.path.insert(0, str(ROOT / "src"))
+    os.chdir(ROOT)
+    for name in HEAVY:
+        importlib.import_module(name)
+    from hypothesis import HealthCheck, Phase, settings
+
+    # The same examples for every trial, none kept in files, and none made simpler: that it fails is all that is asked.
+    # A busy machine is slow to make them, which is no failure.
+    settings.register_profile(
+        "mutants",
+        database=None,
+        derandomize=True,
+        deadline=None,
+        max_examples=examples,
+        phases=(Phase.explicit, Phase.generate),
+        report_multiple_bugs=False,
+        suppress_health_check=(HealthCheck.too_slow,),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 import manifest
 import pytest
@@ -17,7 +18,8 @@ OUTCOMES = ("passed", "skipped", "xfailed")
 move_seeds()  # before any test module makes records of its own
 # No test asserts a time: a first call may compile, a machine may be busy. Seeds differ from run to run, so quick runs draw few
 # examples each; `make test-all` and `make planted` draw as many as hypothesis does by itself.
-settings.register_profile("quick", deadline=None, max_examples=int(os.environ.get("HEDGEROW_EXAMPLES", "30")))
+EXAMPLES = int(os.environ.get("HEDGEROW_EXAMPLES", "30"))
+settings.register_profile("quick", deadline=None, max_examples=EXAMPLES)
 settings.load_profile("quick")
 
 
@@ -29,6 +31,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kind = manifest.kind_of(item)
         if kind != manifest.QUICK:  # runs of minutes and hours that somebody starts on purpose have no limit
             item.add_marker(pytest.mark.timeout(900 if kind == manifest.FULL else 0))
+    for test in {item.obj for item in items if hasattr(item, "obj")}:
+        draw_as_many(test)
+
+
+def draw_as_many(test: Any) -> None:
+    """Take a test's own number of examples as that of a run with 100, which is hypothesis's own."""
+    own = getattr(test, "_hypothesis_internal_use_settings", None)
+    if own is not None and own.max_examples != EXAMPLES:
+        test._hypothesis_internal_use_settings = settings(own, max_examples=max(10, own.max_examples * EXAMPLES // 100))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

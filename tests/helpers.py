@@ -112,4 +112,5 @@ def select_by_cell(patch, *, after=1, **rules):
     small = {"min_snr_for_cells": 1e-3, "cell_cuts": (2, 2), "cell_rounds_by_snr": (12.0, 0.0), **rules}
     for name in ("RULES", "OUTCOME_RULES", "COUNTS", "LOGS"):
         patch.setattr(hedgerow, name, replace(getattr(hedgerow, name), **small))
-    patch.setattr(RoundSchedule, "next_cell_cuts", lambda self: self._cell_cuts if self._rounds >= after else 0)
+    cuts = property(lambda self: self._cell_cuts if self._rounds >= after else 0, lambda self, value: None)
+    patch.setattr(RoundSchedule, "next_cell_cuts", cuts, raising=False)

@@ -49,7 +49,7 @@ def main() -> None:
         run("predict", saved, people, "--out", str(folder / "predictions.csv"))
         assert len((folder / "predictions.csv").read_text().splitlines()) == 3001
         assert "holds" in run("inspect", saved)
-    names = ("hedgerow", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "click", "sqlalchemy")
+    names = ("hedgerow", "numpy", "scipy", "scikit-learn", "numba", "narwhals", "click", "sqlalchemy", "pyarrow")
     versions = ", ".join(f"{name} {version(name)}" for name in names)
     sys.stdout.write(f"works under Python {platform.python_version()}: {versions}\n")
 

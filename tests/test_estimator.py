@@ -7,6 +7,7 @@ import zipfile
 from contextlib import nullcontext
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from hedgerow.export.archive import read_archive, write_archive
 from hedgerow.export.form import importances
 from hedgerow.parameters import WholeNumber, parameter
 from hedgerow.privacy.accounting import event_to_dict
-from hedgerow.systems.forest import ForestClassifier
+from hedgerow.systems.trees import ForestClassifier
 
 SYSTEMS = [hr.EDPRFClassifier, hr.PFDPDTClassifier]
 CLASSES = [*SYSTEMS, ForestClassifier]
@@ -205,15 +206,17 @@ def test_importances_survive_a_file(tmp_path):
 
 DICTS = X.to_dict("records")
 MOMENTS = X.assign(a=pd.to_datetime("2024-01-01"))
-LISTS = pl.DataFrame({"a": [[0.1]] * 200, "b": X["b"], "c": X["c"]})
+LISTS = {"a": [[0.1]] * 200, "b": X["b"], "c": X["c"]}
 MATRIX = np.full((200, 3), "2024-01-01", dtype="M8[D]")
-NO_RECORDS = [DICTS, pl.from_pandas(X).lazy(), iter(X.to_numpy()), MOMENTS, LISTS, MATRIX]
+LAZY = partial(lambda: pl.from_pandas(X).lazy()), partial(pl.DataFrame, LISTS)  # made in the test: they start threads
+NO_RECORDS = [DICTS, LAZY[0], iter(X.to_numpy()), MOMENTS, LAZY[1], MATRIX]
 LABELS = [np.zeros(200), pd.Series(Y == "y"), pl.Series([1] * 200), pd.Series(MOMENTS["a"]).dt.to_period("D")]
 
 
 @pytest.mark.parametrize(("X", "y"), [*((given, Y) for given in NO_RECORDS), *((X, given) for given in LABELS)])
 @pytest.mark.parametrize("variant", ["private", "published"])
 def test_containers_and_types_that_cannot_be_right_are_refused_before_anything_is_booked(X, y, variant):
+    X = X() if isinstance(X, partial) else X
     ledger = hr.Ledger(epsilon=1)
     for kind in (hr.EDPRFClassifier, hr.DPAdaBoostClassifier):
         model = kind(schema=SCHEMA, ledger=ledger, variant=variant)

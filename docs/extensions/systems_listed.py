@@ -76,7 +76,7 @@ def fill(app: Sphinx, name: str, source: list[str]) -> None:
     """Put the lists in place of their comments."""
     if name == "api/models":
         source[0] = with_summaries(source[0])
-        app.env.note_dependency(str(Path(__file__).parents[2] / "src" / "hedgerow" / "catalogue.py"))
+        app.env.note_dependency(str(Path(__file__).parents[2] / "src" / "hedgerow" / "catalogue.md"))
     else:
         for mark, text in ((PROOFS, proofs), (TABLE, table)):
             if mark in source[0]:

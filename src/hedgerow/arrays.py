@@ -195,4 +195,4 @@ def single() -> Iterator[None]:
 def for_slices(rows: int, work: Callable[[slice], None], few: int = FEW_ROWS) -> None:
     """Call ``work`` for slices that together are all rows; ``few`` are not worth a second thread."""
     step = max(few, -(-rows // available_threads()))
-    for_each([slice(start, start + step) for start in range(0, rows, step)], work)
+    for_each(map(slice, range(0, rows, step), range(step, rows + step, step)), work)

@@ -66,9 +66,8 @@ class MissingExtraError(HedgerowError, ImportError):
 
 
 PACKAGES = {  # of an extra: messages name them, because the library itself is on no index
-    "parquet": "pyarrow",
-    "dask": '"dask[dataframe,distributed]" pyarrow',
-    "spark": "pyspark pandas pyarrow",
+    "dask": '"dask[dataframe,distributed]"',
+    "spark": "pyspark pandas",
     "federated": "flwr cryptography",
     "sign": "cryptography",
     "onnx": "onnx",
@@ -83,7 +82,7 @@ def install_words(what: str, extra: str) -> str:
     return f"{what}: install it with pip install {PACKAGES[extra]} (the extra {extra!r})."
 
 
-def imported(module: str, what: str, extra: str = "parquet") -> Any:
+def imported(module: str, what: str, extra: str) -> Any:
     """Return a module of an optional package, or raise MissingExtraError; ``what`` says what needs it."""
     try:
         return import_module(module)

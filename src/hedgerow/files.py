@@ -11,9 +11,11 @@ import hashlib
 import os
 import secrets
 import stat
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import resources
 from itertools import count
 from pathlib import Path
 from tempfile import gettempdir
@@ -80,6 +82,15 @@ class Allowance:
     @property
     def letters(self) -> int:
         return self.bytes // 16  # letters of an array of the classes, in which each takes as much as the longest
+
+
+def packaged_text(package: str, name: str) -> str:
+    """Return a text file that stands in a package beside its modules."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
+
+
+def packaged_table(package: str, name: str) -> dict[str, Any]:
+    return tomllib.loads(packaged_text(package, f"{name}.toml"))
 
 
 HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it

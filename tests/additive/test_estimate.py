@@ -223,7 +223,7 @@ def visited(generator, number, curve=lambda visit: CURVE, visits=None):
         measured = Measured(gradient[None], curvature[None], NOISE, NOISE / 4)
         _, steps = visits.steps(0, measured, said, numeric=True)
         said = said + steps
-    return said, visits._pools[0]
+    return said, visits.pools[0]
 
 
 @pytest.mark.parametrize("numeric", [True, False])
@@ -351,7 +351,7 @@ def test_visits_before_a_renewed_clip_are_told_in_the_unit_of_the_new_one(monkey
     y = 8 * X[:, 0] + generator.gamma(1, 1, 5000)
 
     def recorded(self, feature, measured, before, **named):
-        before_each = [visit.curve_before for visit in self._pools.get(feature, [])] + [before]
+        before_each = [visit.curve_before for visit in self.pools.get(feature, [])] + [before]
         said.append((feature, before_each))
         return steps(self, feature, measured, before, **named)
 

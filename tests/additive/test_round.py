@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from costs import sums
 from helpers import make_table
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import round as round_module
@@ -307,7 +308,7 @@ TWO = (KINDS[0],) * 2, (KINDS[0], KINDS[-1])
     [
         (0, ((), *TWO), KINDS),
         (1, ((), *TWO), KINDS[::5]),
-        (2, ((KINDS[0],) * 2,), KINDS[1::10]),
+        pytest.param(2, ((KINDS[0],) * 2,), KINDS[1::10], marks=pytest.mark.full),
         pytest.param(2, ((), *TWO), KINDS[::3], marks=pytest.mark.full),
         pytest.param(3, ((KINDS[0],) * 2,), KINDS[1::10], marks=pytest.mark.full),
         pytest.param(3, ((), *TWO), KINDS[::3], marks=pytest.mark.slow),
@@ -317,6 +318,7 @@ def test_law_of_the_candidate_loses_at_most_a_quarter_of_epsilon_and_a_fair_part
     assert 0.1 < worst(cuts, starts, kinds) <= 0.25
 
 
+upto_two = pytest.mark.parametrize("cuts", [1, pytest.param(2, marks=pytest.mark.full)])
 SMALL = {"codes": (2, 3), "by": (0, 1)}
 PAIRS = tuple(product((0, 1), (0, 1, 2), (0, 1)))
 
@@ -327,7 +329,7 @@ def test_law_of_a_round_with_its_sums_loses_at_most_epsilon(cuts):
     assert 0.5 < found <= 1
 
 
-@pytest.mark.parametrize("cuts", [1, 2])
+@upto_two
 def test_law_under_replacement_loses_at_most_twice_as_much(cuts):
     start = (KINDS[0],) * 2
     before = law((*start, KINDS[0]), cuts)
@@ -342,7 +344,6 @@ BY_CELL = {**SMALL, "kind": CellRound}
 
 DIVIDED = ((0, 0, 0), (0, 1, 1))  # by the second feature alone
 TWICE = (*DIVIDED, (1, 0, 0), (1, 1, 1))
-upto_two = pytest.mark.parametrize("cuts", [1, pytest.param(2, marks=pytest.mark.full)])
 
 
 @upto_two
@@ -485,7 +486,7 @@ PLANTED_IN_CELLS = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED_IN_CELLS)
+@pytest.mark.parametrize("bug", thinned(PLANTED_IN_CELLS, 3))
 def test_law_of_a_planted_bug_in_cells_is_caught(bug, monkeypatch):
     PLANTED_IN_CELLS[bug](monkeypatch)
     assert worst(1, ((), TWICE), PAIRS[1::3], **BY_CELL) > 0.25
@@ -499,7 +500,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@pytest.mark.parametrize("bug", thinned(PLANTED, 2))
 def test_law_of_a_planted_bug_is_caught(bug, monkeypatch):
     plant, cuts = PLANTED[bug]
     plant(monkeypatch)

@@ -89,7 +89,7 @@ def test_another_loss_is_boosted_within_its_claim(delta):
     X, y = records()
     plan = AdditivePlan(RULES, SCHEMA, Claim(Fraction(5), delta, "replace-one"), rounds=None, bins=None)
     planned = cost(plan.event)
-    assert planned.under("replace-one").within(Fraction(5), delta)
+    assert planned.under("replace-one").delta(Fraction(5)) <= delta
     table = MemoryTable(plan.encoder.transform(X), plan.encoder.labels(y), plan.encoder.n_codes, 2)
     curator = Queryable(table, planned, Randomness(0))
     model = plan.fit(curator)
@@ -104,7 +104,7 @@ def test_another_loss_is_boosted_within_its_claim(delta):
 
 @pytest.mark.usefixtures("other_loss")
 def test_noise_follows_the_norms_of_the_loss():
-    rounds = AdditivePlan(RULES, SCHEMA, Claim(Fraction(5)), rounds=4, bins=None)._stage
+    rounds = AdditivePlan(RULES, SCHEMA, Claim(Fraction(5)), rounds=4, bins=None).stage
     one = rounds.one(1, 0)
     assert one.noise == (one.budget * Fraction(3, 4)).noise_for(2 * UNIT, 2 * UNIT**2)
     assert one.selection.score_range == 2 * UNIT

@@ -118,6 +118,25 @@ def test_small_groups_are_said_to_be_small(kind, model):
     assert "too few" in cards._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_all_groups_are_warned_of_is_said_once(kind, model):
+    X, y = sample(kind, 3000, 5)
+    cards = evaluate(
+        model,
+        X,
+        np.full(len(y), y[0] if kind != "number" else model.schema_.outcome.high),
+        epsilon=1,
+        by="site",
+        random_state=0,
+    )
+    known = [str(group) for group, card in cards.items() if not card.too_few]
+    assert all(cards[group].warnings for group in known)
+    told = [text for text in cards.warnings if "does not stand out from its noise, so" not in text]
+    assert len(known) >= 2
+    assert len(told) == len(cards[known[0]].warnings)
+    assert all(name in text for name in known for text in told)
+
+
 def test_files_hold_them(kind, model):
     cards = evaluate(model, *sample(kind, 800, 6), epsilon=1, by="site")
     values = {**cards.to_dict(), "certificate": cards.certificate_.to_dict()}
@@ -141,13 +160,16 @@ def test_the_display_draws_each_group_that_is_known(kind, model):
     X, y = sample(kind, 3000, 8)
     cards = evaluate(model, X, y, epsilon=1, by="site", random_state=0)
     display = hr.GroupsDisplay.from_report(cards).plot()
-    known = np.isfinite(display.values)
-    assert list(np.array(display.groups)[known]) == ["north", "south"]
-    assert all("too few records" in name for name in np.array(display.groups)[~known])
-    assert display.figure == ("mae" if kind == "number" else "recall")
-    figures = [cards[group].figure(display.figure).value for group in cards]
-    assert np.array_equal(display.values[known], np.array(figures)[known])
-    assert (display.both[known, 0] <= display.noise[known, 0]).all()
+    figure = "mae" if kind == "number" else "recall"
+    values = np.array([cards[group].figure(figure).value for group in cards])
+    names = [label.get_text().replace("\n", " ") for label in display.ax_.get_yticklabels()]
+    assert [name for name, value in zip(names, values, strict=True) if np.isfinite(value)] == ["north", "south"]
+    assert all("too few records" in name for name, value in zip(names, values, strict=True) if not np.isfinite(value))
+    assert display.ax_.get_xlabel() == figure
+    drawn = np.concatenate([line.get_xdata() for line in display.ax_.lines])
+    np.testing.assert_array_equal(drawn, values)
+    ends = [collection.get_segments()[0][:, 0] for collection in display.ax_.collections[:2]]  # of the first group
+    assert ends[0][0] <= ends[1][0] <= values[0] <= ends[1][1] <= ends[0][1]
     plt.close("all")
 
 

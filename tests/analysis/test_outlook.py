@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 import math
+from pathlib import Path
 
 import pytest
 
 import hedgerow as hr
+from hedgerow.analysis import outlook
+from hedgerow.analysis.outlook import benchmarks_of
 
 SCHEMA = hr.Schema(
     {
@@ -105,3 +109,54 @@ def test_the_noise_of_a_step_is_that_of_its_cost(delta):
         assert step.noise == pytest.approx(cost**-0.5 if kind == "mu^2" else math.sqrt(2) / cost, rel=1e-3)
         kinds.add(kind)
     assert kinds == ({"mu^2", "epsilon"} if delta else {"epsilon"})
+
+
+@pytest.mark.parametrize("claim", [{}, {"adjacency": "replace-one"}, {"records_per_person": 4}, {"delta": 1e-6}])
+@pytest.mark.parametrize("outcome", [False, True])
+def test_the_picture_of_a_plan_has_the_noise_of_its_steps_and_benchmarks_at_one_record(outcome, claim):
+    pytest.importorskip("matplotlib").use("Agg")
+    labels = {"outcome": hr.Numeric(0, 1)} if outcome else {"classes": [0, 1]}
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, **labels)
+    display = hr.PlanDisplay.from_schema(schema, records=4000, epsilon=2.0, **claim)
+    times = claim.get("records_per_person", 1) * (2 if "adjacency" in claim else 1)
+    for line in (*display.noise, *display.accuracy, *display.width):
+        assert line.x == pytest.approx([times * epsilon for epsilon in (0.1, 0.3, 1, 3, 10)])
+    middle = hr.plan(schema, records=4000, epsilon=float(times), **claim)
+    assert {line.label: line.mean[2] for line in display.noise} == {
+        step.purpose: step.noise / 4000 for step in middle.steps
+    }
+    assert len(display.accuracy) == len(display.width) > 0
+    display.plot()
+    titles = [ax.get_title(loc="left") for ax in display.ax_]
+    assert display.plan.system in titles[0]
+    assert all("public sets" in title for title in titles[1:])
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_benchmarks_are_those_of_the_shipped_table_and_between_its_numbers_of_records_between_them(classes):
+    with Path(outlook.__file__).with_name("outlook.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["kind"] == ("classes" if classes else "numbers")]
+    for row in rows:
+        (found,) = [one for one in benchmarks_of(int(row["records"]), classes=classes) if one.data == row["data"]]
+        place = found.epsilons.tolist().index(float(row["epsilon"]))
+        assert found.width[place] == pytest.approx(float(row["width"]))
+        assert found.kept[place] == pytest.approx(float(row["score"]) / float(row["boosting"]))
+    for low, middle, high in zip(
+        *(benchmarks_of(records, classes=classes) for records in (500, 1000, 2000)), strict=True
+    ):
+        assert middle.kept == pytest.approx((low.kept + high.kept) / 2)
+    for few, one in zip(*(benchmarks_of(records, classes=classes) for records in (1, 500)), strict=True):
+        assert few.kept == pytest.approx(one.kept)
+
+
+@pytest.mark.parametrize("name", ["plan.png", "plan.svg", "plan.pdf"])
+def test_the_plan_command_draws_and_replaces_a_picture_by_force_alone(folder, run, name):
+    pytest.importorskip("matplotlib")
+    words = ("plan", "--schema", "people.toml", "--records", 5000, "--epsilon", 1, "--out", name)
+    assert run(*words).exit_code == 0
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[-3:]]
+    assert (folder / name).read_bytes().startswith(begins)
+    assert run(*words).exit_code == 2
+    assert run(*words, "--force").exit_code == 0
+    for other in ("plan", "plan.jpeg", "people.toml"):
+        assert run(*words[:-1], other).exit_code == 2

@@ -39,8 +39,8 @@ def test_what_chooses_the_winner_spends_the_claim_of_its_part():
     mechanism = Comparison((), Claim(Fraction(2), Fraction(0), "add-remove"), 0.5, SCHEMA).mechanism
     assert mechanism == PermuteAndFlip(Fraction(2), 1)  # a record is right or wrong
     chosen = mechanism.event("a winner", "a score")
-    assert cost(chosen).under("add-remove").within(Fraction(2), Fraction(0))
-    assert not cost(chosen).under("add-remove").within(Fraction(199, 100), Fraction(0))
+    assert cost(chosen).under("add-remove").delta(Fraction(2)) <= Fraction(0)
+    assert not cost(chosen).under("add-remove").delta(Fraction(199, 100)) <= Fraction(0)
 
 
 def test_shares_are_divided_whole_and_evenly():
@@ -100,7 +100,7 @@ def check_whole(search, epsilon, delta=0):
     certificate = search.certificate_
     assert certificate.claim.epsilon == Fraction(epsilon)
     assert certificate.covers_its_steps
-    assert cost(certificate.event).under(certificate.adjacency).within(Fraction(epsilon), Fraction(delta))
+    assert cost(certificate.event).under(certificate.adjacency).delta(Fraction(epsilon)) <= Fraction(delta)
     return certificate
 
 

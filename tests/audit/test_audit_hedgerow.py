@@ -163,7 +163,7 @@ def worst_replaced(cuts, told=UNTOLD):
     return max(worst_loss(one, other) for one in known.values() for other in known.values())
 
 
-@pytest.fixture(params=[1, 2, pytest.param(3, marks=pytest.mark.full)])
+@pytest.fixture(params=[1, *(pytest.param(more, marks=pytest.mark.full) for more in (2, 3))])
 def cuts(request, monkeypatch, cut_by_all):
     """Every round has so many cuts, or for its last one may have one less."""
     monkeypatch.setattr(RoundSchedule, "next_cuts", lambda self: request.param)
@@ -202,6 +202,7 @@ def test_split_scores_that_count_twice_are_caught(cuts, monkeypatch):
     assert worst_added(cuts, UNTOLD, [APART], kinds_of(1)) > SELECTIONS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cuts", [2], indirect=True)
 def test_scores_of_cuts_that_count_three_times_are_caught(cuts, monkeypatch):
     scores = rounds.cut_scores
@@ -209,6 +210,7 @@ def test_scores_of_cuts_that_count_three_times_are_caught(cuts, monkeypatch):
     assert worst_added(cuts, UNTOLD, [((0, 0, 0, 0), (1, 1, 1, 1))]) > SELECTIONS
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cuts", [2], indirect=True)
 def test_records_that_are_in_all_cells_of_the_first_cut_are_caught(cuts, monkeypatch):
     table = Queryable.open_round

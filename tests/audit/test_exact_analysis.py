@@ -14,12 +14,15 @@ from hedgerow.analysis import search as searching
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.audit import Grid
-from hedgerow.audit.cases import LINE, NO, ONE, YES, Case
+from hedgerow.audit.cases import Case, case
 from hedgerow.audit.exact import exact_law, open_law, total, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import Budget, Geometric, PassesThreshold
 from hedgerow.table import MemoryTable
+
+NO, YES = "no", "yes"
+ONE, LINE = case("one-leaf").schema, case("outside").schema
 
 ADJACENCIES = ("add-remove", "replace-one")
 ROUNDING = 1e-9

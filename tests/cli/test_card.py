@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.plots import Page
-from hedgerow.plots.card import LIMITS, write_card
+from hedgerow.plots.card import TEXTS, write_card
 
 NASTY = '<script>alert(1)</script> | a *b* `c` [d](http://x.y) ![e](f) "g" \\ $h$'
 
@@ -139,7 +139,7 @@ def test_dates_and_limits_are_told():
     write_card(fitted(), page)
     text = page.html()
     assert "<td>since</td><td>Date</td><td>2020-01-01 to 2020-12-31</td><td>given</td>" in text
-    assert text.count("<li>") >= len(LIMITS)
+    assert text.count("<li>") >= len(TEXTS["limits"])
 
 
 def test_a_void_guarantee_is_said_first():

@@ -178,7 +178,7 @@ def test_the_card_says_what_was_spent_and_what_was_not_charged(tmp_path, kind):
     model.save(tmp_path / "m.hedgerow")
     seeded = hr.HedgerowClassifier(epsilon=1.0, schema=schema, ledger=ledgers[2], random_state=0)
     seeded.fit(X, y)
-    decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+    decision = Decision(tmp_path / "m.hedgerow", model)
     found = [dict(decision.rows(ledger)) for ledger in ledgers]
     for words in (spent, accounting):
         assert words in found[0]["Spent by this fit"]

@@ -63,21 +63,21 @@ def test_wrong_usage_is_one_sentence(model, run, is_refused):
 
 
 @pytest.mark.parametrize(
-    ("kind", "entry", "warns"),
+    ("kind", "entry", "refused"),
     [
         (("sql", "--table", "people"), 'decimal = ","', True),
         (("sql", "--table", "people"), "amounts = true", True),
-        (("onnx", "--out", "m.onnx"), 'decimal = ","', True),
+        (("sql", "--table", "people", "--typed"), "amounts = true", False),
         (("json",), 'decimal = ","', False),
         (("sql", "--table", "people"), "", False),
     ],
 )
-def test_text_that_other_programs_read_as_missing_is_named(train, run, kind, entry, warns):
-    if kind[0] == "onnx":
-        pytest.importorskip("onnx")
+def test_text_that_sql_does_not_read_is_refused(train, run, is_refused, kind, entry, refused):
     path = Path("people.toml")
     path.write_text(path.read_text("utf-8").replace("[features.age]", f"[features.age]\n{entry}"), "utf-8")
     assert train("--system", "forest").exit_code == 0
     result = run("export", "m.hedgerow", "--to", *kind)
-    assert result.exit_code == 0, result.output
-    assert ("'age', which only hedgerow reads" in result.stderr) == warns
+    if refused:
+        is_refused(result, 2, "'age'", "--typed")
+    else:
+        assert result.exit_code == 0, result.output

@@ -59,7 +59,7 @@ def test_constraints_are_written_as_json(value):
 @pytest.mark.parametrize("value", ["1", "age", '"age"', "{", "[" * 10**5])
 def test_other_constraints_are_refused(train, is_refused, value):
     refused = train("--system", "hedgerow", "--param", f"monotonic_cst={value}")
-    is_refused(refused, 2, 'monotonic_cst takes a list such as [1, 0] or an object such as {"age": 1} or none')
+    is_refused(refused, 2, "monotonic_cst must be a dict of features' names to -1, 0 or 1, a list of these")
 
 
 def test_constraints_reach_the_model_and_inspect(folder, train, answer):
@@ -76,4 +76,4 @@ def test_weights_of_classes_are_written_as_json():
 
 def test_anything_else_is_no_truth_value(train, is_refused):
     refused = train("--system", "cart-dps-adaboost", "--param", "as_coded=yes")
-    is_refused(refused, 2, "as_coded takes true or false")
+    is_refused(refused, 2, "as_coded must be True or False")

@@ -255,7 +255,7 @@ def test_a_wrong_epsilon(train, is_refused, epsilon):
         (["--adjacency", "near"], ("--adjacency", "replace-one")),
         (["--param", "leaves=3"], ("leaves", "max_depth, max_bins, n_estimators, stop")),
         (["--param", "max_depth"], ("max_depth", "name=value")),
-        (["--param", "max_depth=deep"], ("max_depth", "a whole number or none")),
+        (["--param", "max_depth=deep"], ("max_depth", "must be an integer from")),
         (["--param", "max_depth=-1"], ("max_depth", "integer")),
         (["--param", "max_depth=1", "--param", "max_depth=2"], ("twice",)),
         (["--param", "stop=never"], ("stop", "noisy-minority")),

@@ -52,6 +52,7 @@ CENSUS_FILES = {
 }
 # The distinct values of each categorical feature as the codebook counts them, without "?".
 CENSUS_VALUES = "9 52 47 17 3 7 24 15 5 10 2 3 6 8 6 6 50 38 8 9 8 9 3 3 5 42 42 42 5 3 3 3 2".split()
+MOVES = ["Move-Forward", "Sharp-Right-Turn", "Slight-Left-Turn", "Slight-Right-Turn"]
 DIABETES_HEAD = "gender,age,hypertension,heart_disease,smoking_history,bmi,HbA1c_level,blood_glucose_level,diabetes\n"
 DIABETES = "Female,{age},0,1,never,25.19,6.6,140,{label}\n"
 
@@ -198,13 +199,13 @@ def test_census_schema_has_the_codebook_s_values(made_up):
 def test_robot_merges_moves(made_up):
     readings = [",".join(f"{sensor / 10 + row:.3f}" for sensor in range(24)) for row in range(4)]
     home = made_up(
-        "WALL_FOLLOWING", one__data="".join(f"{row},{move}\n" for row, move in zip(readings, sets.MOVES, strict=True))
+        "WALL_FOLLOWING", one__data="".join(f"{row},{move}\n" for row, move in zip(readings, MOVES, strict=True))
     )
     four, two = load_wall_following(home), load_wall_following(home, classes=2)
     assert four.X.dtype == np.float64
     assert four.X.shape == (4, 24)
     assert four.X[1, 23] == 3.3
-    assert four.y.tolist() == sets.MOVES
+    assert four.y.tolist() == MOVES
     forward, other = two.schema.classes
     assert two.y.tolist() == [forward, other, other, forward]
     with pytest.raises(ConfigurationError, match="Pass 4 or 2"):
@@ -313,7 +314,7 @@ class TestPublishedFiles:
         data = load_wall_following()
         assert data.X.shape == (5456, 24)
         moves = dict(zip(*np.unique(data.y, return_counts=True), strict=True))
-        assert moves == dict(zip(sets.MOVES, (2205, 2097, 328, 826), strict=True))
+        assert moves == dict(zip(MOVES, (2205, 2097, 328, 826), strict=True))
         assert data.X.min() >= 0
         assert data.X.max() == 5.087  # above the range of the sensors by 87 mm
         assert len(data.split(0.2, 42)[1]) == 1092

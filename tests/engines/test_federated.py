@@ -617,7 +617,7 @@ def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
         owners = Owners(tmp_path / f"{colluding}", made_up(CLASSES), colluding=colluding, seeded=False)
         model = hr.HedgerowClassifier(epsilon=3.0, schema=CLASSES, **given).fit(owners.records())
         model.save(tmp_path / "m.hedgerow")
-        decision = Decision.of(tmp_path / "m.hedgerow", model, None, None, None, has_report=False)
+        decision = Decision(tmp_path / "m.hedgerow", model)
         assert not decision.refusals
         assert words in dict(decision.rows(None))["Who is trusted"]
         assert words in decision.entry("t")["trust_model"]

@@ -1,11 +1,14 @@
 """Pictures of a regressor: its curves in the outcome's unit, and what its report card says."""
 
+from types import SimpleNamespace
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import hedgerow as hr
+from hedgerow.plots.report import SHARES
 
 matplotlib.use("Agg")
 
@@ -44,12 +47,14 @@ def test_curves_are_in_the_unit_of_the_outcome(model):
 
 def test_outcomes_of_each_group_are_around_its_prediction(model, card):
     display = hr.PredictionErrorDisplay.from_report(card).plot()
-    assert 5 <= len(display.predicted) <= 10
-    assert (np.diff(display.predicted) > 0).all()
-    assert (np.diff(display.outcomes, axis=1) >= 0).all()
+    groups, quantiles = display.ax_.lines[-1].get_data()[0], card.outcomes_by_prediction(SHARES)
+    assert 5 <= len(groups) <= 10
+    assert (np.diff(groups) > 0).all()
+    np.testing.assert_array_equal(groups, quantiles[0])
+    assert (np.diff(quantiles[1], axis=1) >= 0).all()
     X, y = sample(20_000, 1)
     predicted = model.predict(X)
-    for at, outcomes in zip(display.predicted, display.outcomes, strict=True):
+    for at, outcomes in zip(*quantiles, strict=True):
         near = y[np.abs(predicted - at) < 1]
         assert outcomes[2] == pytest.approx(np.median(near), abs=3)
         assert outcomes[4] == pytest.approx(np.quantile(near, 0.95), abs=6)
@@ -58,10 +63,11 @@ def test_outcomes_of_each_group_are_around_its_prediction(model, card):
 
 def test_residuals_are_drawn_with_their_quantiles(model, card):
     display = hr.ResidualDisplay.from_report(card).plot()
-    assert display.shares.sum() == pytest.approx(1)
+    assert card.residual_shares.sum() == pytest.approx(1)
     X, y = sample(20_000, 1)
     residuals = y - model.predict(X)
-    for share, residual in display.quantiles:
+    drawn = [line.get_xdata()[0] for line in display.ax_.lines[1:]]
+    for share, residual in zip(SHARES, drawn, strict=True):
         assert -0.5 < residual - np.quantile(residuals, share) < 3  # the upper end of a bin
     low, high = display.ax_.get_xlim()
     assert low < np.quantile(residuals, 0.05) < np.quantile(residuals, 0.95) < high
@@ -69,15 +75,24 @@ def test_residuals_are_drawn_with_their_quantiles(model, card):
 
 def test_calibration_of_a_regressor_is_near_the_diagonal(card):
     display = hr.CalibrationDisplay.from_report(card).plot()
-    ((_, bins),) = display.lines
-    np.testing.assert_allclose(bins.observed, bins.predicted, atol=2)
+    predicted, observed = display.ax_.lines[1].get_data()
+    np.testing.assert_array_equal(observed, card.calibration().observed)
+    np.testing.assert_allclose(observed, predicted, atol=2)
     assert display.ax_.get_ylabel() == "mean outcome"
 
 
+class CloseQuantiles:
+    """What a card says of residuals whose middle quantiles lie close together."""
+
+    residual_shares = np.full(100, 0.01)
+    grid = SimpleNamespace(residuals=np.linspace(-100, 100, 101))
+
+    def quantile(self, share):
+        return dict(zip(SHARES, (-40.0, -2.0, 0.0, 1.0, 60.0), strict=True))[share]
+
+
 def test_quantiles_that_lie_close_together_have_labels_that_do_not_overlap():
-    ends, shares = np.linspace(-100, 100, 101), np.full(100, 0.01)
-    close = [(0.05, -40.0), (0.25, -2.0), (0.5, 0.0), (0.75, 1.0), (0.95, 60.0)]
-    display = hr.ResidualDisplay(ends, shares, close).plot()
+    display = hr.ResidualDisplay(CloseQuantiles()).plot()
     display.figure_.canvas.draw()
     boxes = [label.get_window_extent() for label in display.ax_.texts]
     assert len(boxes) == 5

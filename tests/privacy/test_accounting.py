@@ -90,7 +90,7 @@ def test_assignment_costs_one_part_and_counts_every_draw():
 def test_an_unprotected_step_costs_infinity_wherever_it_stands(event):
     assert not cost(event).protected
     assert cost(event).delta(Fraction(10**9)) == math.inf
-    assert not cost(event).within(Fraction(10**9), Fraction(999, 1000))
+    assert not cost(event).delta(Fraction(10**9)) <= Fraction(999, 1000)
     assert not cost(event).under("replace-one").protected
     assert cost(event).reasons == ("why",)
 
@@ -170,9 +170,9 @@ def test_there_is_no_third_adjacency(adjacency):
 
 def test_a_pure_cost_holds_from_its_epsilon_on():
     found = cost_of("1/3")
-    assert found.within(Fraction(1, 3), Fraction(0))
-    assert found.within(Fraction(2), Fraction(0))
-    assert not found.within(Fraction(1, 3) - Fraction(1, 10**30), Fraction(0))
+    assert found.delta(Fraction(1, 3)) <= Fraction(0)
+    assert found.delta(Fraction(2)) <= Fraction(0)
+    assert not found.delta(Fraction(1, 3) - Fraction(1, 10**30)) <= Fraction(0)
     randomized_response = (math.exp(1 / 3) - math.exp(1 / 4)) / (1 + math.exp(1 / 3))
     assert randomized_response < found.delta(Fraction(1, 4)) < 1
 
@@ -197,7 +197,7 @@ def test_every_draw_of_an_approximate_sampler_grows_delta(epsilon):
 
 def test_an_approximate_sampler_is_never_pure():
     for approximate in (cost_of(mu_squared=Fraction(1, 10**12), draws=1), cost_of(draws=1)):
-        assert not approximate.within(Fraction(1), Fraction(0))
+        assert not approximate.delta(Fraction(1)) <= Fraction(0)
         assert approximate.delta(Fraction(1000)) > 0
 
 
@@ -228,7 +228,7 @@ def test_a_sample_of_all_records_is_the_plan_itself():
 
 def test_a_plan_on_a_sample_is_pure_and_nothing_more_is_known_of_it():
     found = cost(BoundedRange(Fraction(2), "m", "p")).sampled(Fraction(1, 2))
-    assert found.within(found.epsilon, Fraction(0))
+    assert found.delta(found.epsilon) <= Fraction(0)
     assert found == cost(pure(found.epsilon))
     assert not cost(gaussian(1)).sampled(Fraction(1, 2)).protected
 

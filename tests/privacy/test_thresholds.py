@@ -39,13 +39,13 @@ def test_deltas_of_thresholds_add_up_and_count_once_where_one_of_several_runs():
 
 def test_within_is_exact_and_takes_thresholds_twice_for_one_record_replaced():
     total = cost(Sequence((ONE, ONE)))
-    assert total.within(Fraction(1), Fraction(2, 1000))
-    assert not total.within(Fraction(1), Fraction(2, 1000) - Fraction(1, 10**30))
-    assert not total.within(Fraction(999, 1000), Fraction(2, 1000))
+    assert total.delta(Fraction(1)) <= Fraction(2, 1000)
+    assert not total.delta(Fraction(1)) <= Fraction(2, 1000) - Fraction(1, 10**30)
+    assert not total.delta(Fraction(999, 1000)) <= Fraction(2, 1000)
     replaced = total.under("replace-one")
     needed = Fraction(2, 1000) * (1 + Fraction(math.e))
-    assert replaced.within(Fraction(2), needed * Fraction(10**6 + 1, 10**6))
-    assert not replaced.within(Fraction(2), needed * Fraction(10**6 - 1, 10**6))
+    assert replaced.delta(Fraction(2)) <= needed * Fraction(10**6 + 1, 10**6)
+    assert not replaced.delta(Fraction(2)) <= needed * Fraction(10**6 - 1, 10**6)
 
 
 def test_deltas_of_one_record_replaced_are_rounded_up_and_hardly():
@@ -54,8 +54,8 @@ def test_deltas_of_one_record_replaced_are_rounded_up_and_hardly():
         found = cost(Thresholded(epsilon, "m", "p", delta=delta)).under("replace-one")
         with localcontext(prec=50):
             right = delta * (1 + Fraction((Decimal(step) / 50).exp()))
-        assert not found.within(2 * epsilon, right - Fraction(1, 10**30))
-        assert found.within(2 * epsilon, right * (1 + Fraction(1, 10**9)))
+        assert not found.delta(2 * epsilon) <= right - Fraction(1, 10**30)
+        assert found.delta(2 * epsilon) <= right * (1 + Fraction(1, 10**9))
 
 
 @pytest.mark.parametrize("parts", [(ONE, OTHER), (OTHER, ONE), (ONE, ONE)])

@@ -17,7 +17,6 @@ from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel,
 from hedgerow.papers.reproduce.fits import load_split
 from hedgerow.papers.reproduce.judges import above
 from hedgerow.papers.reproduce.pages import readme
-from hedgerow.papers.reproduce.run import Request
 from hedgerow.papers.reproduce.statements import Paper, curves_of
 from hedgerow.papers.reproduce.verdicts import Verdict
 from hedgerow.schema import Encoder
@@ -64,7 +63,7 @@ def request_of(tmp_path, monkeypatch, small_tasks):
 
     def make(*names, **changes):
         given = {"seeds": 2, "jobs": 1, "out": tmp_path / "out", "rows": tmp_path / "rows"}
-        return Request(names, **{**given, **changes})
+        return {"names": names, **given, **changes}
 
     return make
 
@@ -75,7 +74,7 @@ def pages_in(written):
 
 
 def test_a_run_writes_figure_table_and_pages(request_of, tmp_path):
-    written = run.reproduce(request_of("paper/fig1"))
+    written = run.reproduce(**request_of("paper/fig1"))
     assert [path.relative_to(tmp_path / "out").as_posix() for path in written] == [
         "figures/paper-fig1.png",
         "figures/paper-fig1.csv",
@@ -128,7 +127,7 @@ def test_conclusions_stand_only_above_a_whole_run(request_of, monkeypatch, chang
     chosen = known[:1] if changes.pop("part", False) else known
     monkeypatch.setattr(run, "experiments_named", lambda names: chosen)
     shown = []
-    [markdown] = pages_in(run.reproduce(request_of("paper", **changes), show=shown.append))
+    [markdown] = pages_in(run.reproduce(**request_of("paper", **changes), show=shown.append))
     text = " ".join(markdown.read_text().split())
     assert len(re.findall(r"The tree is (not )?ahead", text)) == len(shown) == printed
     assert all(line.removeprefix("A paper. ") in text for line in shown)
@@ -192,7 +191,7 @@ def test_only_a_run_of_everything_writes_the_account(request_of, monkeypatch, tm
     whole = replace(paper, experiments=paper.experiments[:1])
     for papers, written in (((paper,), False), ((whole,), True)):
         monkeypatch.setattr(run, "PAPERS", papers)
-        names = [path.name for path in run.reproduce(request_of("paper/fig1"))]
+        names = [path.name for path in run.reproduce(**request_of("paper/fig1"))]
         assert ("README.md" in names) == written
 
 
@@ -202,7 +201,7 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
     known = (first, replace(first, name="paper/fig3", notes=(*first.notes, "Of figure 3 alone.")))
     monkeypatch.setattr(run, "PAPERS", (replace(paper, experiments=known),))
     monkeypatch.setattr(run, "experiments_named", lambda names: known)
-    [markdown] = pages_in(run.reproduce(request_of("paper", seeds=1)))
+    [markdown] = pages_in(run.reproduce(**request_of("paper", seeds=1)))
     text = markdown.read_text()
     assert text.count("Of no paper | at all.") == 1
     assert (
@@ -214,15 +213,15 @@ def test_a_note_of_several_figures_stands_once(request_of, monkeypatch):
 
 
 def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of, tmp_path):
-    first = {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))}
+    first = {path: path.read_bytes() for path in run.reproduce(**request_of("paper/fig1"))}
     rows = (tmp_path / "rows/small.csv").read_bytes()
-    assert {path: path.read_bytes() for path in run.reproduce(request_of("paper/fig1"))} == first
+    assert {path: path.read_bytes() for path in run.reproduce(**request_of("paper/fig1"))} == first
     assert (tmp_path / "rows/small.csv").read_bytes() == rows
 
 
 def test_what_is_not_at_hand_is_said_and_left_out(request_of):
     said = []
-    written = run.reproduce(request_of("paper/fig1", "paper/fig2", seeds=1), said.append)
+    written = run.reproduce(**request_of("paper/fig1", "paper/fig2", seeds=1), say=said.append)
     assert [path.name for path in written if "fig2" in path.name] == []
     assert said == [
         "the lost set is not at hand: the set is on no disk; put it there.",
@@ -232,14 +231,14 @@ def test_what_is_not_at_hand_is_said_and_left_out(request_of):
 
 def test_with_no_data_at_all_the_error_says_where_to_get_it(request_of, tmp_path):
     with pytest.raises(DatasetError, match="put it there"):
-        run.reproduce(request_of("paper/fig2"), lambda text: None)
+        run.reproduce(**request_of("paper/fig2"), say=lambda text: None)
     assert not (tmp_path / "out").exists()
 
 
 def test_without_matplotlib_nothing_is_run(request_of, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ConfigurationError, match="pip install matplotlib"):
-        run.reproduce(request_of("paper/fig1"))
+        run.reproduce(**request_of("paper/fig1"))
     assert list(tmp_path.iterdir()) == []
 
 

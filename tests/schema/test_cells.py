@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import time as clock
 import warnings
@@ -19,9 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.reading.cells import (
-    CACHE_CELLS,
     CategoryReader,
-    CellCache,
     as_objects,
     category_key,
     number,
@@ -178,33 +175,6 @@ def test_decimal_text_is_what_float_reads_without_its_liberties(text):
     elif "_" not in text:
         with pytest.raises(ValueError, match="could not convert"):
             float(text)
-
-
-def test_a_cache_stays_small_and_is_not_the_readers():
-    reader = CategoryReader(["a"])
-    before = repr(vars(reader))
-    cache = CellCache(reader.code)
-    cache.of(object_array((f"text {i}" for i in range(CACHE_CELLS + 2000)), CACHE_CELLS + 2000), np.int32)
-    assert len(cache) == CACHE_CELLS
-    cache.of(object_array(["y" * 10_000], 1), np.int32)
-    del cache
-    gc.collect()
-    assert repr(vars(reader)) == before
-
-
-def test_nan_objects_do_not_fill_the_cache():
-    reader = CategoryReader(["a"])
-    cache = CellCache(reader.code)
-    codes = cache.of(object_array((float("nan") for _ in range(100)), 100), np.int32)
-    assert set(codes.tolist()) == {1}
-    assert len(cache) <= 1
-
-
-def test_a_cache_holds_no_long_text():
-    reader = CategoryReader(["a"])
-    cells, cache = ["y" * 256, "y" * 257, 10**300, 7], CellCache(reader.code)
-    assert cache.of(object_array(cells, 4), np.int32).tolist() == [2] * 4
-    assert set(cache) - {""} == {"y" * 256, 10**300, 7}
 
 
 HOUR = timezone(timedelta(hours=1))

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.reading.csv_file import FileForm
@@ -176,12 +177,13 @@ def digest(container, seed):
     return given.hexdigest()
 
 
+@pytest.mark.parametrize("seeds", thinned([range(6), range(6, SEEDS)], 2), ids=["first", "rest"])
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_codes_are_those_of_0_3(container):
+def test_codes_are_those_of_0_3(container, seeds):
     if "arrow" in container or "polars" in container:
         pytest.importorskip(container.split()[0].replace("arrow", "pyarrow"))
     known = dict(line.rsplit(" ", 1) for line in DIGESTS.read_text().splitlines())
-    found = {f"{container} {seed}": digest(container, seed) for seed in range(SEEDS)}
+    found = {f"{container} {seed}": digest(container, seed) for seed in seeds}
     assert found == {name: known[name] for name in found}
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hedgerow.reading import cells as cells_module
 from hedgerow.reading import text_cells
-from hedgerow.reading.cells import CategoryReader, number, numbers
+from hedgerow.reading.cells import CategoryReader, Rule, number, numbers
 from hedgerow.reading.column import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
@@ -192,10 +193,41 @@ def test_parts_that_share_their_bytes_share_them_when_joined():
 def test_objects_are_read_alike_whatever_is_beside_them(cells):
     """Text that is most of a block is read by the kernels, and otherwise cell by cell."""
     reader, words = CategoryReader(["a", 1, "\xe9", "a long text"], ["b"]), ["a long text"] * (1 + len(cells))
-    for beside in ([], words, [object()] * len(words)):
+    for beside in ([], words, [object()] * len(words), [*cells] * 300):
         objects = np.array([*cells, *beside, None], dtype=object)[:-1]
         assert reader.codes(objects)[: len(cells)].tolist() == [reader.code(cell) for cell in cells]
         assert bits(numbers(objects)[: len(cells)]) == bits(np.array([number(cell) for cell in cells], dtype=float))
+
+
+LONG = [
+    f"{first}{middle}{last}"
+    for first in ("", "begin it")
+    for middle in ("", "a", "ab", "b")
+    for last in ("", "12345678")
+]
+
+
+@given(st.lists(st.none() | st.sampled_from(LONG) | st.text("ab\0", max_size=10) | st.text(max_size=9), max_size=30))
+def test_a_known_spelling_is_told_by_all_its_bytes(cells):
+    reader = CategoryReader([*LONG[1:], "\xe9", "a" * 9, "b" * 9, 10**15, True], ["?"])
+    for column in (texts(cells), Texts(*texts(cells).places, decode=lambda cell: cell.decode("latin-1"))):
+        assert reader.codes(column).tolist() == [reader.code(cell) for cell in column.tolist()]
+
+
+def test_the_codes_of_cells_in_no_encoding_of_the_schema():
+    """The bytes of one text in UTF-8 are another text in an encoding of a byte for each character."""
+    reader, cells = CategoryReader(["\xe9", "\xc3\xa9"]), texts(["\xe9"])
+    assert reader.codes(cells).tolist() == [0]
+    assert reader.codes(Texts(*cells.places, decode=lambda cell: cell.decode("latin-1"))).tolist() == [1]
+
+
+def test_each_object_of_a_column_is_read_once():
+    asked = []
+    rule = Rule(lambda cell: asked.append(cell) or len(asked), np.int64)
+    objects = [1.5, None, "x", float("nan")]
+    cells = np.empty(4000, dtype=object)
+    cells[:] = [objects[place % 4] for place in range(4000)]
+    assert len(set(rule(cells).tolist())) == len(asked) == 4
 
 
 def test_rows_and_arrays_are_taken_as_of_an_array():
@@ -254,15 +286,13 @@ def test_no_record_decides_which_kernels_run():
 @pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
 def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
     calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
-    for name in ("find_distinct", "read_moments", "read_numbers"):
-        kernel = getattr(text_cells, name)
-        monkeypatch.setattr(
-            text_cells, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given)
-        )
+    for module, name in ((cells_module, "look_up"), (text_cells, "read_moments"), (text_cells, "read_numbers")):
+        kernel = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given))
     for read, name in (
         (numbers, "read_numbers"),
         (date_reader("day"), "read_moments"),
-        (CategoryReader(["x"]).codes, "find_distinct"),
+        (CategoryReader(["x"]).codes, "look_up"),
     ):
         calls.clear()
         read(objects)

@@ -183,14 +183,8 @@ def test_a_damaged_file(parquet, train, is_refused, damage):
     )
 
 
-def test_without_pyarrow(parquet, train, is_refused, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    is_refused(train(data="people.parquet"), 1, "pip install pyarrow")
-    assert train().exit_code == 0
-
-
 @pytest.mark.full
-def test_pyarrow_is_imported_for_parquet_only(folder):
+def test_pyarrow_is_imported_at_its_first_use(folder):
     code = (
         "import sys\nfrom hedgerow.cli import main\n"
         "sys.modules['pandas'] = None  # where it is installed, scikit-learn imports it, and it imports pyarrow\n"

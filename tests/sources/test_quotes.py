@@ -289,7 +289,7 @@ def test_commands_read_a_folder_as_records_do(notes, run, folder, ending):
 
 @pytest.mark.parametrize("name", [None, "id"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_the_index_of_a_pandas_table_is_named_as_such(notes, run, ending, name):
+def test_the_index_of_a_pandas_table_is_a_column_that_is_not_declared(notes, run, ending, name):
     pytest.importorskip("pyarrow")
     if ending == "csv" and name is not None:
         pytest.skip("a named index of a CSV file is a column like any other")
@@ -297,10 +297,10 @@ def test_the_index_of_a_pandas_table_is_named_as_such(notes, run, ending, name):
     (table.to_csv if ending == "csv" else table.to_parquet)(f"index.{ending}")
     done = run("train", f"index.{ending}", "--schema", "notes.toml", "--epsilon", "5", "--out", "i.hedgerow")
     assert done.exit_code != 0
-    assert "index of a pandas table" in done.stderr
+    assert "which the schema does not declare" in done.stderr
     assert "index=False" in done.stderr
     records = getattr(hr.Records, f"from_{ending}")(f"index.{ending}", "y")
-    with pytest.raises(hr.SchemaError, match="index of a pandas table"):
+    with pytest.raises(hr.SchemaError, match="which the schema does not declare"):
         hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit(records)
 
 

@@ -48,8 +48,8 @@ def test_a_certificate_holds_and_covers_its_steps(kind, adjacency, delta):
     certificate = model.certificate_
     assert certificate.holds
     total = cost(certificate.event).under(adjacency)
-    assert total.within(Fraction(1), Fraction(str(delta)))
-    assert not total.within(Fraction(97, 100), Fraction(str(delta)))
+    assert total.delta(Fraction(1)) <= Fraction(str(delta))
+    assert not total.delta(Fraction(97, 100)) <= Fraction(str(delta))
     assert (total.mu_squared > 0) == (delta > 0)
     text = certificate.details()
     assert ("of zero-concentrated DP" in text) == (delta > 0)
@@ -171,7 +171,7 @@ def test_unpaid_rounds_add_no_tree_and_the_certificate_holds(schedule, delta):
             <= {"all": 12, "from-second": 12, "swing": 7, "random": 12, "improved": 7}[schedule]
         )
         assert model.certificate_.holds
-        assert not cost(model.certificate_.event).within(Fraction(97, 100), Fraction(str(delta)))
+        assert not cost(model.certificate_.event).delta(Fraction(97, 100)) <= Fraction(str(delta))
     assert paid(hr.DPAdaClassifier(schema=TWO, n_estimators=12).fit(X, Y)) == 12
     assert paid(hr.DPAdaClassifier(schema=TWO, schedule="swing", n_estimators=12).fit(X, Y)) == 7
 

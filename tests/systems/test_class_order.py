@@ -24,7 +24,7 @@ pytestmark = [
 
 FORMS = [(info.name, variant) for info in hr.list_systems() for variant in info.variants]
 FEATURES = {"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}
-X = {"a": np.random.default_rng(0).uniform(size=3000), "b": np.random.default_rng(1).uniform(size=3000)}
+X = {"a": np.random.default_rng(0).uniform(size=1500), "b": np.random.default_rng(1).uniform(size=1500)}
 TWO = np.where(X["a"] > 0.5, "ill", "well")
 THREE = np.array(["c", "a", "b"])[(X["a"] * 2.999).astype(int)]
 
@@ -136,7 +136,7 @@ def test_curves_constraints_and_cards_follow_the_second_sorted_class():
     assert card.roc_auc > 0.9
     assert card.accuracy > 0.9
     columns, y, weight = fitted("diffgen", "private", ["well", "ill"], TWO).released_cells()
-    assert weight[(columns["a"] > 0.5) & (y == "ill")].sum() > 1000
+    assert weight[(columns["a"] > 0.5) & (y == "ill")].sum() > len(X["a"]) / 3
 
 
 def as_written_by_0_3(model, path):

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.mechanisms import SELECTIONS
 from hedgerow.privacy.accounting import cost
 from hedgerow.scores import binary
-from hedgerow.systems.forest import ASSIGNMENTS, LEVELS, SCORES, STOPS
+from hedgerow.systems.trees import ASSIGNMENTS, CRITERIA, LEVELS, STOPS
 from hedgerow.trees.parts import UNIFORM, LeafShare
 
 SCHEMA = hr.Schema(
@@ -72,7 +72,7 @@ def test_no_class_is_impossible_because_no_tree_named_it(model):
     assert (votes.argmax(axis=1) == (model.predict(X) == "yes")).all()
 
 
-PARTS = (ASSIGNMENTS, LEVELS, STOPS, SCORES, SELECTIONS, ["counts", "label"], ["add-remove", "replace-one"])
+PARTS = (ASSIGNMENTS, LEVELS, STOPS, CRITERIA, SELECTIONS, ["counts", "label"], ["add-remove", "replace-one"])
 
 
 @pytest.mark.parametrize("parts", pairwise(*PARTS), ids="-".join)

@@ -21,6 +21,7 @@ from hedgerow.additive.estimate import (
     Prior,
     Visit,
     as_one_curve,
+    denoised,
     estimated,
     posterior_covariances,
     weights_of,
@@ -42,20 +43,17 @@ SHOWN = 0.6
 
 
 class Response:
-    """How the steps of a term, (cells, codes, columns) of its loss, follow its noisy sums at fixed weights of the priors.
-
-    ``linear`` says that gradients follow an error of the curve in full.
-    """
+    """How the steps of a term, (cells, codes, columns) of its loss, follow its noisy sums at fixed weights of the priors."""
 
     def __init__(
         self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
     ) -> None:
         self._numeric, self._prior = numeric, prior
-        self.curvature = measured.denoised
+        self.curvature = denoised(measured.curvature, measured.curvature_noise, measured.covariance)
         variance, covariance = measured.noise**2, measured.covariance
         self._information = Information.of(measured.gradient, self.curvature, variance, covariance)
         self._weights = weights_of(self.curvature, variance, covariance)
-        # How far gradients follow an error of the curve: for a classifier only by the noise's share of their variance.
+        # How far gradients follow an error of the curve: in full if ``linear``, else only by the noise's share of their variance.
         own = variance * (1.0 if covariance is None else np.diag(covariance)[:, None])
         self.shown = self.curvature if linear else SHOWN * self.curvature * own / (own + self.curvature + TINY)
         # Of gradients, plus that of curvatures times steps: the noise that the steps follow; see ``Measured.variance``.
@@ -71,7 +69,8 @@ class Response:
         for depth, weight in enumerate(softmax(self._evidence)):
             if weight > NEGLIGIBLE:
                 parts = (1 << depth, cells >> depth, codes)
-                information = self._information.of_column(column).at_depth(depth)
+                whole = Information(self._information.precision[[column]], self._information.pull[[column]])
+                information = whole.at_depth(depth)
                 gains = posterior_covariances(information, numeric=self._numeric, prior=self._prior)
                 of_parts = np.einsum("qgi,gij->qgj", rows.reshape(-1, *parts).sum(axis=2), gains, optimize=True)
                 followed += weight * np.repeat(of_parts, parts[1], axis=1)
@@ -281,9 +280,8 @@ def held_by(term: Term, feature: int) -> Floats:
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
     digits, of_parts = digits_of(term, feature, at)
-    return np.asarray(
-        np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))[of_parts], dtype=np.float64
-    )
+    by_digits = np.bincount(np.arange(len(term.mass)) & digits, term.mass.sum(axis=1))
+    return np.asarray(by_digits[of_parts], dtype=np.float64)
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:

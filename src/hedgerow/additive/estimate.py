@@ -5,7 +5,7 @@ All of it is post-processing of released sums by public rules (docs/proofs/hedge
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -62,15 +62,8 @@ class Measured:
     curvature_noise: float
     covariance: Floats | None = None  # of the noise of the codes of a cell, in squared deviations; None: independent
 
-    @property
-    def denoised(self) -> Floats:
-        return denoised(self.curvature, self.curvature_noise, self.covariance)
-
     def variance(self, steps: Floats) -> Floats:
-        """Return the variance of the noise of gradients minus curvatures times steps (cells, codes, columns).
-
-        It is of shape (columns, cells, codes), or with a covariance (columns, cells, codes, codes).
-        """
+        """Return the variance of the noise of gradients minus curvatures times steps, (columns, cells, codes), or in blocks."""
         steps = np.moveaxis(steps, 2, 0)
         if self.covariance is None:
             return np.asarray(self.noise**2 + (steps * self.curvature_noise) ** 2)
@@ -102,34 +95,6 @@ class Information:
         precision = self.precision.reshape(columns, 1 << depth, -1, *codes).sum(axis=2)
         return Information(precision, self.pull.reshape(columns, 1 << depth, -1, codes[0]).sum(axis=2))
 
-    def of_column(self, column: int) -> Information:
-        return Information(self.precision[[column]], self.pull[[column]])
-
-    @property
-    def standard(self) -> tuple[Floats, Floats, Floats | None, Floats]:
-        """The information as data ``root * s + error`` of curves, with errors of variance 1.
-
-        These are root and data, (columns * cells, codes); correlations of errors, (columns * cells, codes, codes), or None if
-        errors are independent; and what ``kernels.posteriors`` takes as ``without``, (columns * cells,).
-        """
-        codes = self.pull.shape[2]
-        pull = self.pull.reshape(-1, codes)
-        if self.precision.ndim == 3:  # the noise of codes is independent
-            root = np.sqrt(self.precision).reshape(-1, codes)
-            data = pull / np.maximum(root, TINY)
-            return root, data, None, (data**2).sum(axis=1)
-        precision = self.precision.reshape(-1, codes, codes)
-        size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
-        covariance, log_determinant = inverted(precision / _outer(size) + RIDGE * np.eye(codes))
-        spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
-        scaled = (covariance @ (pull / size)[..., None])[..., 0]
-        without = (scaled * pull / size).sum(axis=1) - log_determinant - 2 * np.log(spread).sum(axis=1)
-        return size / spread, scaled / spread, covariance / _outer(spread), without
-
-
-def _outer(vectors: Floats) -> Floats:
-    return vectors[..., None] * vectors[..., None, :]
-
 
 def inverted(matrices: Floats) -> tuple[Floats, Floats]:
     """Return the inverses of symmetric positive definite matrices (matrices, codes, codes), and the logs of determinants."""
@@ -155,7 +120,8 @@ def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> 
     """Return the estimate of the sums of 2**K cells."""
     # Depths 0..K have equal prior probability; ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The
     # last code is missing values.
-    of_cells = Information.of(measured.gradient, measured.denoised, measured.noise**2, measured.covariance)
+    curvature = denoised(measured.curvature, measured.curvature_noise, measured.covariance)
+    of_cells = Information.of(measured.gradient, curvature, measured.noise**2, measured.covariance)
     cuts = len(measured.gradient).bit_length() - 1
     evidence, steps = [], []
     for depth in range(cuts + 1):
@@ -259,8 +225,22 @@ def posterior_covariances(information: Information, *, numeric: bool, prior: Pri
 
 def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps."""
-    root, data, errors, without = information.standard
-    if numeric and root.shape[1] >= 3:
+    # The information as data ``root * s + error`` of curves, (columns * cells, codes), with errors of variance 1
+    codes = information.pull.shape[2]
+    pull, errors = information.pull.reshape(-1, codes), None  # their correlations; None: independent
+    if information.precision.ndim == 3:
+        root = np.sqrt(information.precision).reshape(-1, codes)
+        data = pull / np.maximum(root, TINY)
+        without = (data**2).sum(axis=1)
+    else:
+        precision = information.precision.reshape(-1, codes, codes)
+        size = np.maximum(np.sqrt(np.diagonal(precision, axis1=1, axis2=2)), TINY)
+        covariance, log_determinant = inverted(precision / (size[:, :, None] * size[:, None]) + RIDGE * np.eye(codes))
+        spread = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+        scaled = (covariance @ (pull / size)[..., None])[..., 0]
+        without = (scaled * pull / size).sum(axis=1) - log_determinant - 2 * np.log(spread).sum(axis=1)
+        root, data, errors = size / spread, scaled / spread, covariance / (spread[:, :, None] * spread[:, None])
+    if numeric and codes >= 3:
         return _dependent(root, data, errors, without, prior)
     return _independent(root, data, prior)
 
@@ -268,8 +248,7 @@ def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[F
 def _dependent(
     root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps s."""
-    # See ``Information.standard``
+    """Return the same of numeric features; ``without`` is what ``kernels.posteriors`` takes."""
     priors = _priors(root.shape[1], prior)
     if errors is None:
         errors = np.eye(root.shape[1])[None]
@@ -340,6 +319,7 @@ class Visit:
         return Visit(scaled, factor * self.curve_before)
 
 
+@dataclass(frozen=True)
 class Visits:
     """The rounds without cuts of each feature, whose sums count together.
 
@@ -349,24 +329,24 @@ class Visits:
     curve, so the pooled step is weighted by the probability that it did not change.
     """
 
-    def __init__(self) -> None:
-        self._pools: dict[int, list[Visit]] = {}
+    pools: dict[int, list[Visit]] = field(default_factory=dict)  # by feature
 
     def rescale(self, factor: float) -> None:
-        self._pools = {feature: [visit.scaled(factor) for visit in pool] for feature, pool in self._pools.items()}
+        for feature, pool in self.pools.items():
+            self.pools[feature] = [visit.scaled(factor) for visit in pool]
 
     def steps(
         self, feature: int, measured: Measured, curve_before: Floats, *, numeric: bool, prior: Prior = LOG_ODDS
     ) -> tuple[Estimate, Floats]:
         """Add a visit, and return its own estimate and the steps (codes, columns) by all visits."""
         alone = estimated(measured, numeric=numeric, prior=prior)
-        pool = self._pools[feature] = [*self._pools.get(feature, []), Visit(measured, curve_before)]
+        pool = self.pools[feature] = [*self.pools.get(feature, []), Visit(measured, curve_before)]
         if len(pool) == 1:
             return alone, alone.steps[0]
         together, trust = as_one_curve(pool, numeric=numeric, prior=prior)
         steps = alone.steps[0] + trust * (together - (curve_before - pool[0].curve_before) - alone.steps[0])
         if trust.mean() < MIN_SAME_CURVE:
-            self._pools[feature] = pool[-1:]
+            self.pools[feature] = pool[-1:]
         return alone, steps
 
 

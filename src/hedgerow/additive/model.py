@@ -313,9 +313,8 @@ def restored(
 def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
     about = array_of(arrays, "terms", np.int64, (None, 4), 0)
     feature, cuts, measured, noise = about.T
-    if np.any(
-        (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > IN_BASIS) | ((noise > 0) & (measured == 0))
-    ):
+    unknown = (feature >= len(encoder.n_codes)) | (cuts > MOST_CUTS) | (measured > IN_BASIS)
+    if np.any(unknown | ((noise > 0) & (measured == 0))):
         raise FileFormatError(DAMAGED)
     cells = np.left_shift(1, cuts)
     features = np.repeat(feature, cells)

@@ -17,10 +17,7 @@ LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as 
 
 
 def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[int, ...]:
-    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty for no constraint.
-
-    ConfigurationError if ``given`` does not fit the features, names one without an order, or if there are not two classes.
-    """
+    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty: no constraint."""
     names = list(schema.names)
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
@@ -92,9 +89,7 @@ def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
         if not term.cuts:
             votes = votes + curves.get(int(term.feature[0]), 0)
             curves[int(term.feature[0])] = votes
-        if (
-            term.n_codes is not None
-        ):  # cells of different features are not compared; no fit with signs makes such a term
+        if term.n_codes is not None:  # cells of different features are not compared: no fit with signs makes them
             if any(signs[feature] for feature in term.features):
                 return False
             continue

@@ -20,9 +20,9 @@ from hedgerow.additive.monotone import projected
 from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound, TurnRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
-from hedgerow.arrays import Floats, Integers
+from hedgerow.arrays import Integers
 from hedgerow.curator import Queryable
-from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, too_few
+from hedgerow.curator.survey import FINE, Survey, fine_encoder, too_few
 from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.mechanisms import Budget, PublicChoice
 from hedgerow.parameters import UNIT
@@ -92,16 +92,14 @@ MakeRound = Callable[[int, int, type[OneRound]], OneRound]  # of units, cuts and
 
 
 class InitialQueries:
-    """The queries before the first round: what the loss starts with, and histograms by which fine bins are merged.
-
-    ``share`` of the budget is for the former, ``start_share`` for the error of the model that the fit starts from; 0 without one.
-    """
+    """The queries before the first round: what the loss starts with, histograms of fine bins, and what a start lacks."""
 
     final_share = 0.0  # of the units of rounds, for a last query
 
     def __init__(self, loss: Logistic, budget: Budget, share: Fraction, survey: Survey, start_share: Fraction) -> None:
         self.loss, self.survey, self.n_counts = loss, survey, loss.initial_counts.channels
         self._noise = (budget * share).noise()
+        self.deviation = self._noise.deviation * math.sqrt(self.n_counts)  # of the number of records, a sum of counts
         parts: list[Event] = [self._noise.event("what the model starts with", draws=self.n_counts), *survey.event.parts]
         if start_share:
             self._start_noise = (budget * start_share).noise_for(loss.l1, loss.l2_squared)
@@ -127,16 +125,6 @@ class InitialQueries:
         measured = Measured(gradient[None, None], curvature[None, None], *deviations)
         estimate = estimated(measured, numeric=False, prior=loss.prior)
         return replace(start, margins=loss.votes(estimate.steps[0, 0]), curvature=loss.curvature_of(curvature))
-
-    def merge(self, curator: Queryable, bins: int, records: float) -> tuple[Encoder, Floats]:
-        """Merge the records' fine bins to about ``bins``; return the encoder of the merged bins, and the mass of each code."""
-        # ``records`` is the sum of ``n_counts`` noisy counts.
-        histograms = self.survey.histograms(curator.open_round(Ones()))
-        total = records, self._noise.deviation * math.sqrt(self.n_counts)
-        curator.warnings += self.survey.column_warnings(histograms, total)
-        merges = self.survey.merged(histograms, bins)
-        curator.merge(merges)
-        return self.survey.encoder.merged(merges), self.survey.masses(histograms, merges)
 
 
 class Rounds:
@@ -204,17 +192,11 @@ class AdditivePlan:
         fine: Encoder | None = None,
         shares: int = 0,
     ) -> None:
-        given: dict[str, Any] = {
-            "rounds": rounds,
-            "bins": bins,
-            "most_cuts": most_cuts,
-            "signs": signs,
-            "weights": weights,
-            "shares": shares,
-        }
+        again = partial(type(self), rules, schema, claim, init=init, started=started, shares=shares)
+        self._on_fine_bins = partial(again, rounds=rounds, bins=bins, most_cuts=most_cuts, signs=signs, weights=weights)
         self._claim = claim
-        self._on_fine_bins = partial(type(self), rules, schema, claim, **given, init=init, started=started)
         self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
+        self.most_bins = MAX_BINS if bins is None else bins  # of a numeric feature
         self._started, self._shares = started or init is not None, shares
         self._start_share = rules.start_share if self._started else Fraction(0)
         # Numeric features in fine bins, which the survey merges
@@ -231,22 +213,13 @@ class AdditivePlan:
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
         self.event = self._event(self._budget)
-        self._initial_queries, self._stage = self._known[self._budget]
+        self._initial_queries, self.stage = self._known[self._budget]
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
         # What the start says of records as they are read.
         self._votes: StartVotes | None = None
         if self._start is not None:
             self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
-
-    @property
-    def stage(self) -> Rounds:
-        return self._stage
-
-    @property
-    def most_bins(self) -> int:
-        """The most bins of a numeric feature."""
-        return MAX_BINS if self._bins is None else self._bins
 
     def on(self, encoder: Encoder) -> AdditivePlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
@@ -277,10 +250,11 @@ class AdditivePlan:
         if self._votes is not None:
             start = self._initial_queries.beyond(curator, self._votes, start)
         snr = self._snr(start.records)
-        encoder, mass = self._initial_queries.merge(curator, self._bins_for(snr), start.records)
+        total = start.records, self._initial_queries.deviation
+        encoder, mass = self._initial_queries.survey.merge(curator, self._bins_for(snr), total)
         fit = Fit(encoder, mass, start.curvature, start.margins, *self._draw_samples(curator, start.records))
-        schedule = RoundSchedule(self, snr, self._stage.units, start.spread)
-        self._boost(curator, fit, snr, schedule, self._stage.one)
+        schedule = RoundSchedule(self, snr, self.stage.units, start.spread)
+        self._boost(curator, fit, snr, schedule, self.stage.one)
         margins = start.margins
         if self._weights and min(self._weights) < 1:
             margins = margins + self._loss.weighted(np.array(self._weights))
@@ -301,8 +275,9 @@ class AdditivePlan:
         """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units, cuts and kind."""
         sums = int(fit.offsets[-1]) * self._loss.channels
         while units := schedule.next_units():
-            if cuts := schedule.next_cell_cuts():
-                cuts = min(cuts, self._stage.most_cuts, max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1)))))
+            if schedule.next_cell_cuts:
+                affordable = max(1, int(math.log2(max(MAX_SCAN_SUMS / sums, 1))))
+                cuts = min(schedule.next_cell_cuts, self.stage.most_cuts, affordable)
                 term, _ = one(units, cuts, CellRound).run(curator, fit)
                 fit.add(term)
                 continue
@@ -355,7 +330,8 @@ class AdditivePlan:
         spread = np.zeros(len(may))
         for j in np.flatnonzero(may).tolist():
             spread[j] = fit.curves[j].std(axis=0).sum()
-        by = [j for j in np.argsort(spread)[::-1][:largest].tolist() if spread[j] > 0]
+        ranked = np.argsort(spread)[::-1][:largest]
+        by: list[int] = ranked[spread[ranked] > 0].tolist()
         others = may.copy()
         others[by] = False
         for _ in range(min(largest + drawn - len(by), int(others.sum()))):
@@ -370,7 +346,7 @@ class AdditivePlan:
         if bool(of_start) != self._started:
             raise FileFormatError(DAMAGED)
         loss = self._loss_in(others)
-        own = restored(others, self.encoder, loss, self._stage.units, self._signs)
+        own = restored(others, self.encoder, loss, self.stage.units, self._signs)
         if not of_start:
             return own
         return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
@@ -390,7 +366,8 @@ class RoundSchedule:
         self._left, self._most = units, plan._most_cuts
         factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
         most = rules.max_rounds
-        self._cell_cuts, self._in_cells, self._before_cuts = 0, False, rules.rounds_before_cuts
+        self.next_cell_cuts = 0  # of the next round if each of its cells selects a feature, else 0
+        self._cell_cuts, self._before_cuts = 0, rules.rounds_before_cuts
         if plan._by_cell and snr >= rules.min_snr_for_cells:
             self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
             most, growth = rules.cell_rounds_by_snr
@@ -415,10 +392,6 @@ class RoundSchedule:
         self._left -= size
         return size
 
-    def next_cell_cuts(self) -> int:
-        """Return the cuts of the next round if each of its cells selects a feature, else 0."""
-        return self._cell_cuts if self._in_cells else 0
-
     def next_cuts(self) -> int:
         if not (self._may_cut and self._cutting):
             return 0
@@ -440,6 +413,6 @@ class RoundSchedule:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-            self._in_cells = self._cell_cuts > 0 and estimate.depth >= 2
+            self.next_cell_cuts = self._cell_cuts if estimate.depth >= 2 else 0
         if evidence <= -1 or self._rounds >= self._before_cuts:
             self._cutting = True

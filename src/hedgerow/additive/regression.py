@@ -20,7 +20,7 @@ from hedgerow.curator import Queryable
 from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.curator.survey import Survey, too_few
 from hedgerow.export.archive import array_of
-from hedgerow.mechanisms import Budget, Noise
+from hedgerow.mechanisms import Budget
 from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.schema.types import OutcomeGrid
@@ -73,7 +73,7 @@ class RegressionRules(Rules):
 class OutcomeQueries(InitialQueries):
     """All queries except rounds: histograms of the outcome, of features, and of residuals between rounds."""
 
-    loss: Squared  # type: ignore[assignment]  # its rounds' loss before there is a clip
+    loss: Squared  # its rounds' loss before there is a clip
 
     def __init__(
         self,
@@ -92,6 +92,7 @@ class OutcomeQueries(InitialQueries):
         self.of_residuals = counts_of_residuals(grid.steps, loss.link)
         self.n_counts = self.of_outcomes.channels
         self._noise, self._watching = (budget * share).noise(), (budget * rules.residual_share).noise()
+        self.deviation = self._noise.deviation * math.sqrt(self.n_counts)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
         parts: list[Event] = [self._noise.event("histogram of the outcome", draws=self.n_counts), *survey.event.parts]
         if start_share:
@@ -107,11 +108,6 @@ class OutcomeQueries(InitialQueries):
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
         spread = Spread.of(self._of_start, released, self._start_noise)
         return spread if spread.clear > outcome.records / 2 else None
-
-    def outcome_again(self, curator: Queryable, noise: Noise) -> Spread:
-        """Return the histogram of the outcome with less noise than that of ``outcome``."""
-        released = curator.open_round(self.of_outcomes, whole=True).whole_sums(noise)
-        return Spread.of(self.of_outcomes, released, noise)
 
     def outcome(self, curator: Queryable) -> Spread:
         released = curator.open_round(self.of_outcomes, whole=True).whole_sums(self._noise)
@@ -166,7 +162,7 @@ class RegressionPlan(AdditivePlan):
     def _final_share(self, outcome: Spread) -> float:
         """Return the share of the units that the final mean gets; 1 if noise hides more than the mean."""
         least = self._initial_queries.final_share
-        noise = self._stage.one(self._stage.units, 0).noise.deviation / UNIT / max(outcome.clear, 1.0)
+        noise = self.stage.one(self.stage.units, 0).noise.deviation / UNIT / max(outcome.clear, 1.0)
         needed = (noise / self._rules.mean_noise) ** (2 if self._budget.concentrated else 1)
         if needed >= 1:
             return 1.0
@@ -174,13 +170,13 @@ class RegressionPlan(AdditivePlan):
 
     def fit(self, curator: Queryable) -> AdditiveModel:
         rules, initial = self._rules, self._initial_queries
-        outcome, all_units = initial.outcome(curator), self._stage.units
-        if (
-            self._final_share(outcome) >= 1 and all_units > 1
-        ):  # then there are no rounds, and a better clip and mean matter
+        outcome, all_units = initial.outcome(curator), self.stage.units
+        # Without rounds, a better clip and mean matter
+        if self._final_share(outcome) >= 1 and all_units > 1:
             all_units -= (again := all_units // 2)
-            measured = self._stage.one(again, 0).budget * (1 - SELECTION_SHARE)
-            outcome = replace(initial.outcome_again(curator, measured.noise()), clear=0.0)
+            noise = (self.stage.one(again, 0).budget * (1 - SELECTION_SHARE)).noise()
+            released = curator.open_round(initial.of_outcomes, whole=True).whole_sums(noise)
+            outcome = replace(Spread.of(initial.of_outcomes, released, noise), clear=0.0)
         snr = self._snr(outcome.clear)
         loss = self._loss_by(outcome).about(outcome.mean)
         # The margin that every record begins with beyond the start's, and how absolute residuals spread then
@@ -190,20 +186,20 @@ class RegressionPlan(AdditivePlan):
             if left is not None:
                 steps = loss.link.grid.steps
                 start, spread = replace(loss, clip=steps).shift(left.mean / steps, 1.0), left.around(left.mean)
-        encoder, mass = initial.merge(curator, self._bins_for(snr), outcome.records)
+        encoder, mass = initial.survey.merge(curator, self._bins_for(snr), (outcome.records, initial.deviation))
         samples = self._draw_samples(curator, outcome.records)
         fit = Fit(encoder, mass, np.array([outcome.records]), np.array([start]), *samples)
         units = all_units - math.ceil(all_units * self._final_share(outcome))
         schedule = RoundSchedule(self, snr, units)
-        clip_noise = self._stage.one(schedule.size, 0).noise.deviation / UNIT
+        clip_noise = self.stage.one(schedule.size, 0).noise.deviation / UNIT
         clips = ResidualClip(rules, clip_noise, initial, spread, loss)
 
         def clipped_round(size: int, cuts: int, kind: type[OneRound]) -> OneRound:
-            return replace(self._stage.one(size, cuts, kind), loss=clips.renewed(curator, fit))
+            return replace(self.stage.one(size, cuts, kind), loss=clips.renewed(curator, fit))
 
         self._boost(curator, fit, snr, schedule, clipped_round)
         # The final query measures the mean residual with the remaining units, under the clip with the least noise plus bias.
-        noise = self._stage.one(all_units - units, 0).noise
+        noise = self.stage.one(all_units - units, 0).noise
         wide = initial.residuals(curator, fit, clips.spread, loss.link).wide_clip(noise.deviation / UNIT)
         last = replace(clips.loss, clip=wide)
         total, mass = curator.open_round(last, whole=True).whole_sums(noise)

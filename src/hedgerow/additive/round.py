@@ -151,7 +151,7 @@ class Terms:
 
     @property
     def columns(self) -> int:
-        return self.terms[0].columns
+        return int(self.terms[0].votes.shape[2])
 
     def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
         for term in self.terms:
@@ -182,24 +182,24 @@ class Fit:
         self.visits = Visits()
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
         start = Term((), np.array(0), np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
-        self._pending: dict[int, list[Term]] = {n: [start] for n in (0, *self.halvings)}
+        self._pending: dict[int, tuple[Term, ...]] = dict.fromkeys((0, *self.halvings), (start,))
         # The terms of each feature without cuts added up, (codes, columns)
-        self.curves = [np.zeros((codes, len(margins)), dtype=np.int64) for codes in encoder.n_codes.tolist()]
-        self.numeric = np.array(encoder.schema.is_numeric)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
+        self.curves = np.split(np.zeros((int(self.offsets[-1]), len(margins)), dtype=np.int64), self.offsets[1:-1])
+        self.numeric = np.array(encoder.schema.is_numeric)
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
         if not term.cuts:
             feature = int(term.feature[0])
             self.curves[feature] = self.curves[feature] + term.votes[0]
-        for pending in self._pending.values():
-            pending.append(term)
+        for halvings in self._pending:
+            self._pending[halvings] += (term,)
 
     def pending_terms(self, halvings: int = 0) -> Terms | None:
         """Return the terms not yet added to the margins of all records, or of a sample; the caller adds them now."""
-        pending, self._pending[halvings] = self._pending[halvings], []
-        return Terms(tuple(pending)) if pending else None
+        pending, self._pending[halvings] = self._pending[halvings], ()
+        return Terms(pending) if pending else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,14 +246,10 @@ class OneRound:
         kind = SelectAndMeasure if self.budget.concentrated else InSequence
         return kind((*((selected,) * max(self.cuts, 1)), measured))
 
-    def reserve(self, curator: Queryable) -> None:
-        """Charge the round before its first selection, where its steps cost less together than apart."""
-        if isinstance(self.event, SelectAndMeasure):
-            curator.reserve(self.event)
-
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
-        self.reserve(curator)
+        if self.budget.concentrated:  # its steps cost less together than apart
+            curator.reserve(self.event)
         cuts: list[Cut] = []
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
@@ -264,7 +260,7 @@ class OneRound:
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
         taken = [cut.by for cut in cuts]
-        uncut = [j for j in by if j not in taken]
+        uncut = np.array(by, dtype=np.int64)[~np.isin(by, taken)].tolist()
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
         answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, splits, halvings=halvings)
         selected = self._select(answers, fit, taken, splits)
@@ -272,8 +268,8 @@ class OneRound:
         if selected.cut is not None:
             cuts.append(selected.cut)
         if separate_scan:
-            codes = codes_of(fit, feature, 1 << len(cuts))
-            bins = CellBins(np.full(len(codes), feature), codes)
+            codes = np.arange(fit.encoder.n_codes[feature])
+            bins = CellBins(np.full(1 << len(cuts), feature), np.tile(codes, (1 << len(cuts), 1)))
             selected, answers = ALONE, curator.open_round(self.loss, fit.pending_terms(), cuts, bins=bins)
         return self.measure(curator, fit, selected, answers, feature, cuts)
 
@@ -283,8 +279,13 @@ class OneRound:
         """Return the term of a feature in the cells of cuts, and the estimate behind it, by one measurement."""
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
-        self.warn(curator, fit, feature, sums)
         measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
+        # Warn of a category whose first sums, of all records, show that almost none of them had a declared value. Numbers are
+        # checked on the survey's histograms.
+        if not numeric and all((term.feature != feature).any() for term in fit.terms):
+            own = sums[..., self.loss.scored :]
+            deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
+            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
         if cuts:
             estimate = estimated(measured, numeric=numeric, prior=self.loss.prior)
             return self.term(cuts, np.array(feature), sums, estimate.steps, basis=basis), estimate
@@ -300,14 +301,6 @@ class OneRound:
             if basis is not None:
                 return self.noise.doubled(SCALE_BITS), basis
         return self.noise, None
-
-    def warn(self, curator: Queryable, fit: Fit, feature: int, sums: Integers) -> None:
-        """Warn of a category whose first sums, of all records, show that almost none of them had a declared value."""
-        # Numeric features are checked on the survey histograms.
-        if not fit.numeric[feature] and all((term.feature != feature).any() for term in fit.terms):
-            own = sums[..., self.loss.scored :]
-            deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
-            curator.warnings += column_warnings(fit.encoder, {feature: own.sum(axis=(0, 2))}, deviation, what="sums")
 
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
         """Select by score minus a penalty, which follows from public and released numbers alone."""
@@ -369,12 +362,9 @@ class TurnRound(OneRound):
     def event(self) -> Event:
         return self.noise.event("gradients and curvatures of a feature whose turn it is", draws=self.draws)
 
-    def reserve(self, curator: Queryable) -> None:
-        """Do nothing: it has one step."""
-
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         feature = len(fit.terms) % len(fit.numeric)
-        bins = CellBins(np.array([feature]), codes_of(fit, feature))
+        bins = CellBins(np.array([feature]), np.arange(fit.encoder.n_codes[feature])[None])
         answers = curator.open_round(self.loss, fit.pending_terms(), bins=bins)
         return self.measure(curator, fit, ALONE, answers, feature, [])
 
@@ -408,7 +398,8 @@ class CellRound(OneRound):
         return kind((*((cut,) * self.cuts), choice, measured))
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
-        self.reserve(curator)
+        if self.budget.concentrated:
+            curator.reserve(self.event)
         cuts: list[Cut] = []
         halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
         for _ in range(self.cuts + 1):
@@ -440,11 +431,6 @@ class CellRound(OneRound):
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
-
-
-def codes_of(fit: Fit, feature: int, cells: int = 1) -> Integers:
-    """Return the groups of bins in which each code of a feature is a group of its own, (cells, codes)."""
-    return np.tile(np.arange(int(fit.encoder.n_codes[feature])), (cells, 1))
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:
@@ -485,4 +471,4 @@ def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
         bins = int(fit.encoder.n_codes[j]) - 1
         count = min(CUT_GROUPS, bins) if fit.numeric[j] else bins
         groups.append(np.append(np.arange(bins) * count // bins, count))
-    return Splits(by, groups, [bool(fit.numeric[j]) for j in by])
+    return Splits(by, groups, fit.numeric[list(by)].tolist())

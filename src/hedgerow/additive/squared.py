@@ -228,10 +228,8 @@ class Squared(Loss):
 
     def with_log_link(self) -> Poisson:
         """Return the loss of the same norms whose margins are logs of expected outcomes."""
-        link = LogLink(self.link.grid)
-        return Poisson(
-            self.clip, self.spread, self.inside, self.count_weight, link, measures=self.measures, chosen=self.chosen
-        )
+        given = self.clip, self.spread, self.inside, self.count_weight
+        return Poisson(*given, LogLink(self.link.grid), measures=self.measures, chosen=self.chosen)
 
     def shift(self, total: float, mass: float) -> int:
         """Return the constant correction of all margins, in votes: the clip times the mean clipped residual, at most one clip."""

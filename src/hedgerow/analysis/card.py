@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtri
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, lazy
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Model
 from hedgerow.privacy.certificate import Certificate
@@ -88,6 +88,21 @@ class Figure(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Calibration(NamedTuple):
+    """For each bin, or group of predictions, that stands out from its noise: what is predicted, what is observed.
+
+    That is the middle of a bin of probabilities and the share of records with the label, or the mean prediction and the mean
+    outcome. ``records`` are the noisy numbers.
+    """
+
+    predicted: Floats
+    observed: Floats
+    records: Floats
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 def mean_figure(counts: Floats, value: Floats, low: Floats, high: Floats) -> tuple[Figure, Floats]:
@@ -168,6 +183,10 @@ class Card:
         """
         return self._figure(name, self.counts)
 
+    @lazy
+    def _bounded_by_level(self) -> dict[tuple[str, float], tuple[Figure, Floats]]:
+        return {}
+
     def _stands_out(self, name: str) -> bool:
         return all(total > CLEAR * noise for total, noise in self._denominators(name))
 
@@ -203,7 +222,9 @@ class Card:
         if not parts:
             return least, most
         guard = 1 + max(parts)
-        (_, low, high), slopes = self._bounded(name, level)
+        if (name, level) not in self._bounded_by_level:  # a table of figures asks three times
+            self._bounded_by_level[name, level] = self._bounded(name, level)
+        (_, low, high), slopes = self._bounded_by_level[name, level]
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.
         drawn = self.certificate_.records_per_person * np.maximum(self.counts, 0.0)
         variance = self.deviation**2 + (drawn if sampling else 0.0)

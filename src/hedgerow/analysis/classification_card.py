@@ -10,7 +10,17 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hedgerow.analysis.card import CLEAR, MOST_BINS, Card, Figure, cut_points, made_up_answers, mean_figure, quantile
+from hedgerow.analysis.card import (
+    CLEAR,
+    MOST_BINS,
+    Calibration,
+    Card,
+    Figure,
+    cut_points,
+    made_up_answers,
+    mean_figure,
+    quantile,
+)
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings
 from hedgerow.errors import ConfigurationError, shown
@@ -39,18 +49,11 @@ class ScoreGrid:
     A record is in one cell of one histogram for two classes: its label, the bin of the second class's probability, and by the
     side of 1/2, which is a cut point, the class that is predicted. For K classes it is in one cell of K + 1: its label and the
     predicted class; and for each class whether it is the label, and the bin of its probability. A bin holds its upper end.
-
-    Parameters
-    ----------
-    n_classes : int
-        The number of classes.
-    cuts : tuple of tuple of float
-        The inner cut points of the second class's probability, or of each class's, ascending.
     """
 
     coordinates: ClassVar[str] = "label and score"
     n_classes: int
-    cuts: tuple[tuple[float, ...], ...]
+    cuts: tuple[tuple[float, ...], ...]  # inner, of the second class's probability, or of each class's, ascending
 
     @classmethod
     def of(cls, model: Model, order: ClassOrder, bins: int) -> Self:
@@ -144,17 +147,6 @@ class Curve(NamedTuple):
     x: Floats
     y: Floats
     thresholds: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-class Calibration(NamedTuple):
-    """For each bin whose count exceeds its noise: its middle, the share of records with the label, their noisy number."""
-
-    predicted: Floats
-    observed: Floats
-    records: Floats
 
     def __repr__(self) -> str:
         return short_repr(self)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from hedgerow.analysis.card import MOST_BINS
 from hedgerow.analysis.classification_card import ReportCard, ScoreGrid, usual_bins
@@ -15,7 +17,7 @@ from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard, ResidualGrid
 from hedgerow.arrays import Floats, Integers, without_sizes
 from hedgerow.curator import Queryable
-from hedgerow.curator.given import certified, promised, read_given
+from hedgerow.curator.given import promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import ClassOrder, Model, PrivateClassifier, PrivateEstimator, PrivateRegressor, model_digest
@@ -23,8 +25,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Budget, Noise, PerRecordCoin, RoundedNormal
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
-from hedgerow.privacy.certificate import warn_of_claim
-from hedgerow.reading.cells import CategoryReader
+from hedgerow.privacy.certificate import certify, warn_of_claim
 from hedgerow.schema import Categorical, Schema
 from hedgerow.schema.features import Value
 from hedgerow.table import Histogram, keep_of
@@ -157,7 +158,8 @@ def evaluate(
 
     noise = Budget.of(claim, lambda amount: event_of(amount.noise(histograms))).noise(histograms)
     event = event_of(noise)
-    certificate = certified("evaluate", event, schema, claim, randomness, ASSUMPTIONS, persons)
+    person, seeded = None if persons is None else persons.name, randomness.seeded
+    certificate = certify("evaluate", event, schema, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=person)
     warn_of_claim(2, claim.delta)
     if certificate.unit != model.certificate_.unit:
         warnings.warn(
@@ -188,20 +190,20 @@ def evaluate(
     return card
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Groups:
     """A categorical feature by which records are in disjoint groups: one of each category, and one of all other cells."""
 
     name: str
     values: tuple[Value, ...]
-    reader: CategoryReader
+    reader: Callable[[Any], npt.NDArray[np.int32]]  # of cells
 
     def __len__(self) -> int:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
         """Return the group of each cell, by that cell alone."""
-        return np.minimum(self.reader.codes(cells), len(self.values)).astype(np.int64)
+        return np.minimum(self.reader(cells), len(self.values), dtype=np.int64)
 
 
 def group_of(schema: Schema, by: str | None) -> Groups | None:

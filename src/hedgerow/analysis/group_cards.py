@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -68,13 +70,15 @@ class GroupCards(Mapping[Value | None, Any]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning that names the groups that are too small for the noise, and the warnings of all other cards."""
+        """A warning that names the groups that are too small for the noise, and those of other cards, alike ones once."""
         small = [self.name(group) for group, card in self.cards.items() if card.too_few and group is not None]
+        alike = defaultdict[str, list[tuple[str, str]]](list)
+        for group, card in self.cards.items():
+            for text in () if card.too_few else card.warnings:
+                alike[re.sub("[-0-9.]+", "", text)].append((self.name(group), text))
         texts = [
-            f"{self.name(group)}: {text}"
-            for group, card in self.cards.items()
-            if not card.too_few
-            for text in card.warnings
+            f"{name}: {text}{f' So it is with {listed([other for other, _ in others])}.' if others else ''}"
+            for (name, text), *others in alike.values()
         ]
         if small:
             texts.append(

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import RawPlan, certificate_of, claim_of, draw_coins, plan_of
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import (
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    Sequence,
-    Subsampled,
-)
+from hedgerow.privacy import accounting
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -212,24 +206,54 @@ def plan(
     return FitPlan(kind.__name__, int(records), made.encoder.max_bins, tuple(steps), certificate)
 
 
-def _leaves(event: Event) -> Iterator[Pure | Gaussian]:
+class Benchmark(NamedTuple):
+    """What fits and report cards of a public set showed at each epsilon; arrays are of shape (epsilons,)."""
+
+    data: str
+    epsilons: Floats  # pure, for one record added or removed
+    kept: Floats  # the part of the score of gradient boosting without privacy: of its ROC AUC above 1/2, or of its R2
+    width: Floats  # of the score's 95 % interval of noise, in a report card on a quarter as many records
+
+
+def benchmarks_of(records: int, *, classes: bool) -> list[Benchmark]:
+    """Return the benchmarks of classifiers or of regressors for a number of records, from the table that is shipped.
+
+    ``benchmarks/outlook.py`` measured it. Between numbers of records it is interpolated in their logarithm; a set that has fewer
+    stands with as many as it has.
+    """
+    cells = defaultdict[str, dict[tuple[float, int], tuple[float, float]]](dict)
+    with Path(__file__).with_name("outlook.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["kind"] == ("classes" if classes else "numbers"):
+                kept = float(row["score"]) / float(row["boosting"])
+                cells[row["data"]][float(row["epsilon"]), int(row["records"])] = kept, float(row["width"])
+    made = []
+    for data, of in cells.items():
+        epsilons, sizes = (np.array(sorted(set(values))) for values in zip(*of, strict=True))
+        found = np.array([[of[epsilon, size] for size in sizes] for epsilon in epsilons])
+        means = [[np.interp(math.log(records), np.log(sizes), row[:, k]) for row in found] for k in range(2)]
+        made.append(Benchmark(data, epsilons, *map(np.array, means)))
+    return made
+
+
+def _leaves(event: accounting.Event) -> Iterator[accounting.Pure | accounting.Gaussian]:
     """Yield the queries on the costliest path: of parallel parts, those of the one with the most."""
     match event:
-        case Pure() | Gaussian():
+        case accounting.Pure() | accounting.Gaussian():
             yield event
-        case OneOf():
+        case accounting.OneOf():
             yield from _leaves(event.parts[0])
-        case Parallel():
+        case accounting.Parallel():
             yield from max((list(_leaves(part)) for part in event.parts), key=len, default=[])
-        case Sequence():
+        case accounting.Sequence():
             for part in event.parts:
                 yield from _leaves(part)
-        case PerRecordAssignment() | Subsampled():
+        case accounting.PerRecordAssignment() | accounting.Subsampled():
             yield from _leaves(event.part)
 
 
-def _step(leaf: Pure | Gaussian) -> Step:
-    if isinstance(leaf, Gaussian):
+def _step(leaf: accounting.Pure | accounting.Gaussian) -> Step:
+    if isinstance(leaf, accounting.Gaussian):
         price, noise = f"mu^2 {decimal_text(leaf.mu_squared, 4)}", 1 / math.sqrt(leaf.mu_squared)
         return Step(leaf.purpose, "rounded normal noise", 1, price, noise)
     price, noise = f"epsilon {decimal_text(leaf.epsilon, 4)}", math.sqrt(2) / float(leaf.epsilon)

@@ -190,30 +190,17 @@ MADE_UP = (0.0, 1.0)  # where nothing stands out
 class ReleasedRange:
     """What was released of one column of numbers or dates.
 
-    Parameters
-    ----------
-    low, high : float
-        The range; of dates in days since 2000-01-01.
-    whole : bool
-        Whether hardly a number is fractional; of dates, whether hardly one has a time of day.
-    records : int
-        n, the noisy number of records with a finite number, or a date.
-    below, above : int
-        The noisy numbers of records beyond the ends.
-    error : int
-        q: the largest error of these two, with the stated chance.
-    promised : bool
-        Whether at most ``trimmed * n + q`` records lie beyond each end with that chance; if not, the counts were too noisy for
-        the share that was asked for, or the first query had cut off too much.
+    ``promised`` says whether at most ``trimmed * n + q`` records lie beyond each end, with the stated chance; if not, the counts
+    were too noisy for the share that was asked for, or the first query had cut off too much.
     """
 
-    low: float
+    low: float  # of dates in days since 2000-01-01
     high: float
-    whole: bool
-    records: int
-    below: int
+    whole: bool  # whether hardly a number is fractional; of dates, whether hardly one has a time of day
+    records: int  # n, the noisy number of records with a finite number, or a date
+    below: int  # the noisy numbers of records beyond the ends
     above: int
-    error: int
+    error: int  # q: the largest error of these two, with the stated chance
     promised: bool
 
 

@@ -6,28 +6,17 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.analysis.card import (
-    CLEAR,
-    MOST_BINS,
-    Card,
-    Figure,
-    cut_points,
-    geometric_sum_bounds,
-    made_up_answers,
-    mean_figure,
-    quantile,
-)
+from hedgerow.analysis import card as cards
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator.released_warnings import outcome_warnings
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.estimator import Model
 from hedgerow.schema import Numeric
-from hedgerow.texts import short_repr
 
 PREDICTIONS = 6  # bins of a prediction: noise of figures grows with the root of their number
 OLD_EQUAL = 10  # bins of equal width of a prediction, of the cards of version 0.3,
@@ -41,26 +30,17 @@ class ResidualGrid:
 
     Bins of residuals, an even number, grow by one factor away from zero on both sides; no residual is beyond the width of the
     range, since outcome and prediction are within it.
-
-    Parameters
-    ----------
-    low, high : float
-        The range of outcomes.
-    bins : int
-        The number of bins of a residual.
-    ends : tuple of float
-        The ends of the bins of a prediction, ascending. No prediction is beyond the first and the last one.
-    centers, variances : tuple of float
-        About the mean of the predictions in each bin, and their variance.
     """
 
     coordinates: ClassVar[str] = "prediction and residual"
-    low: float
+    low: float  # of the range of outcomes
     high: float
-    bins: int
-    ends: tuple[float, ...]
-    centers: tuple[float, ...]
-    variances: tuple[float, ...]
+    bins: int  # of a residual
+    ends: tuple[
+        float, ...
+    ]  # of the bins of a prediction, ascending; no prediction is beyond the first and the last one
+    centers: tuple[float, ...]  # about the mean of the predictions in each bin
+    variances: tuple[float, ...]  # of the predictions in each bin
 
     @classmethod
     def of(cls, model: Model, low: float, high: float, bins: int) -> Self:
@@ -68,8 +48,8 @@ class ResidualGrid:
         slack = 1e-9 * (high - low)
         first, last = model.prediction_range()
         first, last = max(first - slack, low), min(last + slack, high)
-        predictions = np.clip(made_up_answers(model), first, last)
-        ends = (first, *cut_points(predictions, PREDICTIONS, first, last, even=0.0), last)
+        predictions = np.clip(cards.made_up_answers(model), first, last)
+        ends = (first, *cards.cut_points(predictions, PREDICTIONS, first, last, even=0.0), last)
         place = np.searchsorted(ends[1:-1], predictions, side="right")
         parts = [predictions[place == row] for row in range(len(ends) - 1)]
         centers = [part.mean() if len(part) else np.mean(ends[row : row + 2]) for row, part in enumerate(parts)]
@@ -89,7 +69,7 @@ class ResidualGrid:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the bins that ``to_dict`` wrote, or version 0.3."""
         (low, high), bins = map(float, values["outcome"]), int(values["bins"])
-        if not -math.inf < low < high < math.inf or not 2 <= bins <= MOST_BINS or bins % 2:
+        if not -math.inf < low < high < math.inf or not 2 <= bins <= cards.MOST_BINS or bins % 2:
             raise ValueError("no bins of a report card")
         if "predictions" not in values:
             return cls.old(low, high, bins)
@@ -163,7 +143,7 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
     if normal:
         spread = math.sqrt((deviation**2 + 0.25) * float((draws * weights**2).sum()))
         return spread * math.sqrt(-2 * math.log(chance))
-    return float(geometric_sum_bounds(math.sqrt(2) / deviation, weights, draws, chance))
+    return float(cards.geometric_sum_bounds(math.sqrt(2) / deviation, weights, draws, chance))
 
 
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
@@ -175,19 +155,8 @@ HALVINGS = 60
 LEAST = 0.5  # records: a smaller expected number counts as none
 
 
-class OutcomeCalibration(NamedTuple):
-    """For each group of predictions that stands out from its noise: mean prediction, mean outcome, noisy number of records."""
-
-    predicted: Floats
-    observed: Floats
-    records: Floats
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionCard(Card):
+class RegressionCard(cards.Card):
     """The errors of a model's predictions on records that were not used in its fit, from one private query.
 
     A residual is the outcome minus the prediction, in the outcome's unit.
@@ -322,13 +291,13 @@ class RegressionCard(Card):
         below = [at + self._residuals_below(counts, shares) for at, counts in zip(predicted, table, strict=True)]
         return predicted, np.clip(np.array(below).reshape(-1, len(shares)), self.grid.low, self.grid.high)
 
-    def calibration(self, groups: int = GROUPS) -> OutcomeCalibration:
+    def calibration(self, groups: int = GROUPS) -> cards.Calibration:
         """Return mean outcomes by groups of predictions, each with about the same number of records."""
         predicted, counts = self._by_prediction(groups)
         residual = (self.grid.residuals[1:] + self.grid.residuals[:-1]) / 2
         records = counts.sum(axis=1)
         observed = np.clip(predicted + counts @ residual / records, self.grid.low, self.grid.high)
-        return OutcomeCalibration(predicted, observed, records)
+        return cards.Calibration(predicted, observed, records)
 
     def _by_prediction(self, groups: int) -> tuple[Floats, Floats]:
         """Return groups of bins of predictions that stand out from their noise.
@@ -344,7 +313,7 @@ class RegressionCard(Card):
         records, predicted, cells = (
             np.bincount(place, part).astype(np.float64) for part in (of_bin, of_bin * middle, cells)
         )
-        clear = records > CLEAR * np.sqrt(cells) * self.deviation
+        clear = records > cards.CLEAR * np.sqrt(cells) * self.deviation
         counts = np.zeros((len(records), self.grid.bins))
         np.add.at(counts, place, self._table)
         return predicted[clear] / records[clear], counts[clear]
@@ -406,7 +375,7 @@ class RegressionCard(Card):
         """A warning if the counts show no record, or nearly all outcomes at an end of their range or in one cell of it."""
         possible = self.grid.possible.ravel()
         noise = self.deviation * math.sqrt(possible.sum())
-        if self.records <= CLEAR * noise:
+        if self.records <= cards.CLEAR * noise:
             return (
                 f"the noisy number of records whose outcome can be read is {self.records:.0f}, with noise of standard deviation "
                 f"{noise:.3g}: there may be none. See by schema.check(X, y), or hedgerow schema check, which are for the "
@@ -472,29 +441,29 @@ class RegressionCard(Card):
         least = np.minimum(*(v**2 + 2 * v * r for v, r in zip(lowest, (lower, upper), strict=True)))
         return about, least - slack, corners.max(axis=0)
 
-    def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:
+    def _figure(self, name: str, counts: Floats) -> tuple[cards.Figure, Floats]:
         table = np.where(self.grid.possible, counts.reshape(self.grid.shape), 0.0)
         if table.sum() <= 0:
-            return Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
+            return cards.Figure(0.0, *self._bounds(name)), np.zeros(len(counts))
         parts = self._residual_parts(name)
-        figure, slopes = mean_figure(table.ravel(), *(np.tile(part, len(table)) for part in parts))
+        figure, slopes = cards.mean_figure(table.ravel(), *(np.tile(part, len(table)) for part in parts))
         if name == "r2":
-            gain, change = mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
+            gain, change = cards.mean_figure(table.ravel(), *(part.ravel() for part in self._gain_parts(table)))
             both = figure.value + gain.value
             if both <= 0:
-                return Figure(0.0, -math.inf, 1.0), np.zeros(len(counts))
+                return cards.Figure(0.0, -math.inf, 1.0), np.zeros(len(counts))
             slopes = (change * figure.value - slopes * gain.value) / both**2
-            figure = Figure(gain.value / both, *_r2_between(figure, gain))
+            figure = cards.Figure(gain.value / both, *_r2_between(figure, gain))
         return figure, np.where(self.grid.possible.ravel(), slopes, 0.0)
 
-    def _bounded(self, name: str, level: float) -> tuple[Figure, Floats]:
+    def _bounded(self, name: str, level: float) -> tuple[cards.Figure, Floats]:
         """Return a figure of the cells that show records, with ends that also hold for what may be in the other cells.
 
         A sum over these cells is below its noisy value and ``level``'s deviations of its noise, and it is no sum of negative
         numbers of records.
         """
         if not self._stands_out(name):
-            return Figure(0.0, *self._bounds(name)), np.zeros(len(self.counts))
+            return cards.Figure(0.0, *self._bounds(name)), np.zeros(len(self.counts))
         table = np.where(self._core, self._table, 0.0)
         figure, slopes = self._figure(name, table.ravel())
         total, tail = float(table.sum()), self.grid.possible & ~self._core
@@ -506,7 +475,7 @@ class RegressionCard(Card):
             """Return what records of the tail may add to a mean, each at most its weight, which is not negative."""
             each = np.broadcast_to(weights, tail.shape)[tail]
             noise = self.deviation * math.sqrt(float((each**2).sum()))
-            return max(float(self._table[tail] @ each) + float(quantile(level, 0.0)) * noise, 0.0) / total
+            return max(float(self._table[tail] @ each) + float(cards.quantile(level, 0.0)) * noise, 0.0) / total
 
         more = at_most(np.ones(1))
         _, least, most = self._residual_parts(name)
@@ -515,10 +484,10 @@ class RegressionCard(Card):
                 end if sign * end > 0 else end / (1 + more) for end, sign in ((figure.low, -1), (figure.high, 1))
             )
             ends = low - at_most(np.maximum(-least, 0.0)), high + at_most(np.maximum(most, 0.0))
-            return Figure(figure.value, *ends), slopes
+            return cards.Figure(figure.value, *ends), slopes
         square, _ = self._figure("mse", table.ravel())
         _, gains, most_gain = parts = self._gain_parts(table)
-        gain, _ = mean_figure(table.ravel(), *(part.ravel() for part in parts))
+        gain, _ = cards.mean_figure(table.ravel(), *(part.ravel() for part in parts))
 
         # R2 is above q / (1 + q) where the sum of gain - q square is above 0, of the core and of the tail together.
         def above(q: float) -> bool:
@@ -531,7 +500,7 @@ class RegressionCard(Card):
 
         low, high = _last(above), _last(lambda q: not below(q))
         ends = low / (1 + low) if low > -1 else -math.inf, high / (1 + high) if high > -1 else 1.0
-        return Figure(figure.value, *ends), slopes
+        return cards.Figure(figure.value, *ends), slopes
 
 
 def _last(holds: Callable[[float], bool]) -> float:
@@ -545,7 +514,7 @@ def _last(holds: Callable[[float], bool]) -> float:
     return first
 
 
-def _r2_between(square: Figure, gain: Figure) -> tuple[float, float]:
+def _r2_between(square: cards.Figure, gain: cards.Figure) -> tuple[float, float]:
     """Return between which values R2 = gain / (square + gain) lies, where both are between theirs."""
 
     def ratio(part: float, rest: float, otherwise: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.analysis.ranges import RangePlan, ReleasedRange, entry_of, unread_warnings
 from hedgerow.arrays import without_sizes
-from hedgerow.curator.given import certified, check_alone, promised
+from hedgerow.curator.given import check_alone, promised
 from hedgerow.curator.queryable import Values
 from hedgerow.engines.encode import ValueCounts
 from hedgerow.engines.records import Records
@@ -25,7 +25,7 @@ from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate, warn_of_claim
+from hedgerow.privacy.certificate import Certificate, certify, warn_of_claim
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.columns import Columns, check_same_order, read_columns, read_records
 from hedgerow.reading.persons import read_groups, split_groups
@@ -331,7 +331,8 @@ def private_schema(
     else:
         persons = read_groups(groups, records.n_rows, stand_in.missing, person)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
-    certificate = certified("private_schema", plan.event, None, claim, randomness, ASSUMPTIONS, persons)
+    who, seeded = None if persons is None else persons.name, randomness.seeded
+    certificate = certify("private_schema", plan.event, None, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=who)
     warn_of_claim(2, claim.delta)
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)

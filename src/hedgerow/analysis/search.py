@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, chain, pairwise
 from typing import Any, ClassVar, Self
 
@@ -17,34 +18,19 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from hedgerow import estimator as estimators
 from hedgerow.arrays import without_sizes
 from hedgerow.curator import ModelScores, Queryable
-from hedgerow.curator.given import RULES, certified, promised, read_given
+from hedgerow.curator.given import RULES, promised, read_given
 from hedgerow.engines.records import table_of
 from hedgerow.errors import ConfigurationError, shown
-from hedgerow.estimator import (
-    ClassOrder,
-    Model,
-    Plan,
-    PrivateClassifier,
-    PrivateEstimator,
-    PublicCoins,
-    RawPlan,
-    answered,
-    call_of,
-    draw_coins,
-    plan_of,
-    run,
-    starts_of,
-    with_result,
-)
 from hedgerow.estimator.planning import BaseEstimator, MetaEstimatorMixin
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.parameters import RandomSource
 from hedgerow.privacy.accounting import Event, OneOf, Parallel, cost
 from hedgerow.privacy.accounting import Sequence as InSequence
-from hedgerow.privacy.certificate import Certificate
+from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.columns import Columns
 from hedgerow.schema import Encoder, Schema
@@ -72,7 +58,7 @@ class Scores(Labelled):
     """
 
     code_type: ClassVar[type] = np.uint8
-    models: tuple[Model, ...]
+    models: tuple[estimators.Model, ...]
     largest_error: float | None = None
 
     @property
@@ -81,7 +67,7 @@ class Scores(Labelled):
 
     def _codes(self, block: dict[str, Any], truth: Any) -> Any:
         if self.largest_error is None:
-            order = ClassOrder.of(self.schema)
+            order = estimators.ClassOrder.of(self.schema)
             predicted = [order.columns(model.probabilities(block)).argmax(axis=1) for model in self.models]
             return np.stack(predicted, axis=1) == order.codes(truth)[:, None]
         predictions = [model.predictions(block) for model in self.models]
@@ -151,7 +137,7 @@ class Comparison:
     ``claim`` is that of the whole comparison, and each part runs at all of it, because a record is in one part.
     """
 
-    plans: Sequence[tuple[Plan, PublicCoins]]
+    plans: Sequence[tuple[estimators.Plan, estimators.PublicCoins]]
     claim: Claim
     validation: float
     schema: Schema
@@ -173,11 +159,11 @@ class Comparison:
         label = f"every {who} is in one part, by its own coin: one candidate's, or that on which the best is chosen"
         return Parallel((*(plan.event for plan, _ in self.plans), self._choice), label)
 
-    def run(self, parts: Parts, randomness: Randomness) -> tuple[int, Model, Sequence[str]]:
+    def run(self, parts: Parts, randomness: Randomness) -> tuple[int, estimators.Model, Sequence[str]]:
         """Return which candidate is the best, its model, and the warnings of its fit."""
         compared, *trained = divided(self.validation, len(self.plans))
         fits = [
-            answered(plan, parts.table(Coded(plan.encoder), part), randomness)
+            estimators.answered(plan, parts.table(Coded(plan.encoder), part), randomness)
             for (plan, _), part in zip(self.plans, trained, strict=True)
         ]
         scores = Scores(self.schema, tuple(model for model, _ in fits), self.largest_error)
@@ -188,11 +174,11 @@ class Comparison:
 
 
 def planned(
-    candidate: PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
-) -> tuple[Plan, PublicCoins]:
-    coins = draw_coins(candidate, claim, randomness.draw)
-    plan = plan_of(candidate, schema, claim, coins)
-    assert not isinstance(plan, RawPlan), "private forms only are searched"
+    candidate: estimators.PrivateEstimator, schema: Schema, claim: Claim, randomness: Randomness
+) -> tuple[estimators.Plan, estimators.PublicCoins]:
+    coins = estimators.draw_coins(candidate, claim, randomness.draw)
+    plan = estimators.plan_of(candidate, schema, claim, coins)
+    assert not isinstance(plan, estimators.RawPlan), "private forms only are searched"
     return plan, coins
 
 
@@ -209,7 +195,7 @@ class Searched:
     """The result of a search as one value, so that a model never appears with the certificate of another search."""
 
     params: Mapping[str, Any]
-    estimator: PrivateEstimator
+    estimator: estimators.PrivateEstimator
     certificate: Certificate
 
 
@@ -267,7 +253,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
     (Fraction(2, 1), ['max_depth'])
     """
 
-    estimator: PrivateEstimator
+    estimator: estimators.PrivateEstimator
     grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
     _: KW_ONLY
     epsilon: float = 1.0
@@ -311,7 +297,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         whole, randomness, grid, schema = self._checked()
         largest_error = self._largest_error(schema)
-        call = call_of(self.estimator)
+        call = estimators.call_of(self.estimator)
         records, labels, named, persons = read_given(X, y, groups, schema, again=True, call=call)
         keep = keep_of(persons, whole.records_per_person, randomness)
         share = Fraction(repr(float(self.refit)))
@@ -330,11 +316,14 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             event = InSequence((event, refit))
         # Two models of one configuration have equal certificates, so starts are distinguished by the objects that the grid holds.
         chains = {
-            (id(given.get("init")), given.get("public_start")): starts_of(one)
+            (id(given.get("init")), given.get("public_start")): estimators.starts_of(one)
             for given, one in zip(grid, candidates, strict=True)
         }
         starts = tuple(chain.from_iterable(chains.values()))
-        certificate = certified(type(self).__name__, event, schema, whole, randomness, ASSUMPTIONS, persons, starts)
+        person = None if persons is None else persons.name
+        certified = partial(certify, seeded=randomness.seeded, person=person)
+        name = type(self).__name__
+        certificate = certified(name, event, schema, whole, assumptions=ASSUMPTIONS, starts=starts)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate), without_sizes():
             self.__dict__.pop("_searched", None)  # an interrupted search must not show the result of an earlier one
             with closing(Parts(schema, records, labels, randomness, keep)) as parts:
@@ -344,23 +333,22 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
                 source = "its model being what certificate {} shows: all it cost stands there"
             else:
                 plan, coins = last_plans[best]
-                model, warned = run(plan, records, labels, randomness, keep)
+                model, warned = estimators.run(plan, records, labels, randomness, keep)
                 own, claim = plan.event, last
                 source = "its parameters being the choice of certificate {}: what search and fit cost stands there"
             winner = self._candidates(grid, claim)[best]
             assumptions = (*ASSUMPTIONS, source.format(certificate.digest[:16]))
-            own_certificate = certified(
-                type(winner).__name__, own, schema, claim, randomness, assumptions, persons, starts_of(winner)
-            )
+            name, starts = type(winner).__name__, estimators.starts_of(winner)
+            own_certificate = certified(name, own, schema, claim, assumptions=assumptions, starts=starts)
             own_certificate = replace(own_certificate, warnings=tuple(warned))
-            fitted = with_result(winner, schema, own_certificate, model, named=named, coins=coins)
+            fitted = estimators.with_result(winner, schema, own_certificate, model, named=named, coins=coins)
             self._searched = Searched(grid[best], fitted, certificate)
         for warning in warned:
             warnings.warn(warning, UserWarning, stacklevel=2)
         return self
 
     def _checked(self) -> tuple[Claim, Randomness, list[dict[str, Any]], Schema]:
-        if not isinstance(self.estimator, PrivateEstimator) or self.estimator.variant != "private":
+        if not isinstance(self.estimator, estimators.PrivateEstimator) or self.estimator.variant != "private":
             raise ConfigurationError("estimator must be an estimator of this library in its private form; pass one.")
         if self.estimator.schema is None:
             raise ConfigurationError("the estimator has no schema, but records are read by a public one; pass schema=.")
@@ -382,7 +370,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _largest_error(self, schema: Schema) -> float | None:
         largest = self.largest_error
-        if isinstance(self.estimator, PrivateClassifier):
+        if isinstance(self.estimator, estimators.PrivateClassifier):
             if largest is not None:
                 raise ConfigurationError("largest_error is for regressors; leave it out for a classifier.")
             return None
@@ -400,7 +388,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         return float(largest)
 
-    def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[PrivateEstimator]:
+    def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[estimators.PrivateEstimator]:
         given = self.estimator.get_params(deep=False)
         fixed: dict[str, Any] = {
             "epsilon": claim.epsilon,
@@ -427,7 +415,7 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         return dict(self._result.params)
 
     @property
-    def best_estimator_(self) -> PrivateEstimator:
+    def best_estimator_(self) -> estimators.PrivateEstimator:
         """The fitted estimator. Its certificate names the search's certificate."""
         return self._result.estimator
 

@@ -223,12 +223,6 @@ def system_trial(
     What is attacked is what ``fit`` does with records, without the checks and the charge. The answer is the released arrays, and
     labels and probabilities, or predictions, for the pair's records. Without an epsilon, the claim is the one at which the pair
     shows most. For a regressor the pair's classes are numbers.
-
-    Examples
-    --------
-    >>> from hedgerow.audit.cases import case
-    >>> system_trial("edprf", case("one-leaf"), "add-remove", epsilon=1.0).subject
-    'edprf, private (max_depth=0, n_estimators=1)'
     """
     kind = system_class(name)
     of_numbers = issubclass(kind, PrivateRegressor)

@@ -17,24 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from hedgerow import estimator as estimators
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rounds
 from hedgerow.additive.round import CellRound, OneRound, Term
 from hedgerow.arrays import lazy
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
-from hedgerow.estimator import (
-    Fitted,
-    Model,
-    Plan,
-    PrivateEstimator,
-    RawPlan,
-    certificate_of,
-    claim_of,
-    former_parameters,
-    plan_of,
-    result_of,
-)
 from hedgerow.estimator.exported import format_of
 from hedgerow.export.archive import DOCUMENT, SIGNATURE, read_archive
 from hedgerow.export.signature import signature_of
@@ -67,7 +56,7 @@ UNTOLD = (
 )
 
 
-def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Finding]:
+def check_model(model: str | os.PathLike[str] | estimators.PrivateEstimator) -> list[Finding]:
     """Return everything about a model that its certificate does not explain; an empty list if there is nothing.
 
     The plan is built again from the class, the parameters and the schema. The certificate must be the one that this plan
@@ -105,7 +94,7 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     the fitted model has the attribute root_counts_, which no step releases
     """
     words: list[str] = []
-    if not isinstance(model, PrivateEstimator):
+    if not isinstance(model, estimators.PrivateEstimator):
         certificate, words, _ = _check_file(model)
     else:
         certificate = model.certificate_
@@ -133,16 +122,16 @@ def check_model(model: str | os.PathLike[str] | PrivateEstimator) -> list[Findin
     ]
 
 
-def _check_fitted(model: PrivateEstimator) -> list[str]:
+def _check_fitted(model: estimators.PrivateEstimator) -> list[str]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save(path)
         _, words, saved = _check_file(path)
     given = vars(model.__class__(**model.get_params(deep=False)))
-    declared = {*given, "_fitted", *(field.name for field in fields(Fitted))}
+    declared = {*given, "_fitted", *(field.name for field in fields(estimators.Fitted))}
     words += [
         f"the fitted model has the attribute {name}, which no step releases"
-        for name in (*vars(model), *vars(result_of(model)))
+        for name in (*vars(model), *vars(estimators.result_of(model)))
         if name not in declared
     ]
     if saved is not None:
@@ -152,7 +141,7 @@ def _check_fitted(model: PrivateEstimator) -> list[str]:
     return words
 
 
-def _check_file(path: str | os.PathLike[str]) -> tuple[Certificate, list[str], PrivateEstimator | None]:
+def _check_file(path: str | os.PathLike[str]) -> tuple[Certificate, list[str], estimators.PrivateEstimator | None]:
     document, arrays = read_archive(path)
     try:
         certificate = Certificate.from_dict(document["certificate"])
@@ -167,7 +156,9 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Certificate, list[str], P
     return certificate, words, model
 
 
-def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: PrivateEstimator) -> Iterator[str]:
+def _foreign(
+    path: str | os.PathLike[str], document: dict[str, Any], model: estimators.PrivateEstimator
+) -> Iterator[str]:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     yield from (
@@ -182,25 +173,25 @@ def _foreign(path: str | os.PathLike[str], document: dict[str, Any], model: Priv
         model.save(again)
         own, _ = read_archive(again)
     # Parameters that an older version did not have were read as their defaults.
-    known = {**former_parameters(type(model)), **own["parameters"]}
+    known = {**estimators.former_parameters(type(model)), **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}
     for name in sorted(document.keys() | own.keys()):
         if json.dumps(document.get(name)) != json.dumps(own.get(name)):  # 1, 1.0 and true are equal in Python
             yield f"the file's {DOCUMENT} has another entry {name} than save writes of this model"
 
 
-def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
+def _words(model: estimators.PrivateEstimator, arrays: Arrays) -> Iterator[str]:
     certificate = model.certificate_
     if not certificate.unprotected and not certificate.covers_its_steps:
         yield "the certificate does not hold: the steps cost more than the claim"
-    fitted = result_of(model)
+    fitted = estimators.result_of(model)
     try:
         estimator = type(model)(**{**fitted.parameters, "schema": fitted.schema})
-        plan = plan_of(estimator, fitted.schema, claim_of(estimator), fitted.coins)
+        plan = estimators.plan_of(estimator, fitted.schema, estimators.claim_of(estimator), fitted.coins)
     except ConfigurationError as error:
         yield f"no plan has these parameters: {error}"
         return
-    assert not isinstance(plan, RawPlan), "published forms are not loaded"
+    assert not isinstance(plan, estimators.RawPlan), "published forms are not loaded"
     yield from _certificate(certificate, estimator, fitted.schema, plan)
     purposes = " / ".join(line.purpose for line in certificate.lines)
     back = plan.restore(arrays).to_arrays()
@@ -221,11 +212,13 @@ def _words(model: PrivateEstimator, arrays: Arrays) -> Iterator[str]:
         yield from _trees(forest, plan, certificate)
 
 
-def _certificate(stored: Certificate, estimator: PrivateEstimator, schema: Schema, plan: Plan) -> Iterator[str]:
+def _certificate(
+    stored: Certificate, estimator: estimators.PrivateEstimator, schema: Schema, plan: estimators.Plan
+) -> Iterator[str]:
     """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
-    claim = claim_of(estimator)
+    claim = estimators.claim_of(estimator)
     try:
-        again = certificate_of(estimator, schema, claim, plan, seeded=stored.seeded)
+        again = estimators.certificate_of(estimator, schema, claim, plan, seeded=stored.seeded)
     except BudgetExceeded:
         yield f"the plan costs more than epsilon = {decimal_text(claim.epsilon)}"
         return
@@ -257,7 +250,7 @@ def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
             yield f"the array {name} holds real numbers{example}, and not the integers that noise on counts gives"
 
 
-def _trees(forest: Forest, plan: Plan, certificate: Certificate) -> Iterator[str]:
+def _trees(forest: Forest, plan: estimators.Plan, certificate: Certificate) -> Iterator[str]:
     deepest = max((line.level for line in certificate.lines), default=0)
     most = plan.most_trees if isinstance(plan, ForestPlan | TwoPhasePlan) else None
     if most is not None and len(forest.roots) > most:
@@ -308,7 +301,7 @@ def surplus(held: Any, declared: Any, path: str, depth: int = 0) -> Iterator[str
         yield f"{path} is {held!r}, but what is released gives {declared!r}"
 
 
-def scale_findings(model: Model, plan: Plan) -> Iterator[str]:
+def scale_findings(model: estimators.Model, plan: estimators.Plan) -> Iterator[str]:
     """Yield a sentence for each kind of released number that is more exact, or more frequent, than the plan's budget allows."""
     if isinstance(model, AdditiveModel) and isinstance(plan, AdditivePlan):
         yield from _rounds(model.own, plan)
@@ -321,7 +314,7 @@ def scale_findings(model: Model, plan: Plan) -> Iterator[str]:
             )
 
 
-def _counts(model: Model, plan: Plan) -> Iterator[tuple[str, npt.NDArray[np.int64], Noise]]:
+def _counts(model: estimators.Model, plan: estimators.Plan) -> Iterator[tuple[str, npt.NDArray[np.int64], Noise]]:
     """Yield the released counts of a model with the least noise that the plan adds to any of them."""
     if isinstance(model, CellsModel) and isinstance(plan, CellsPlan):
         yield "counts of cells", model.counts.ravel(), plan.noise

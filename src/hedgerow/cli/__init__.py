@@ -21,6 +21,7 @@ import click
 
 from hedgerow import __version__
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError, HedgerowError
+from hedgerow.files import packaged_table
 
 FAILURE, WRONG_USAGE, BUDGET_REFUSED, AUDIT_REFUTED, INTERRUPTED = 1, 2, 3, 4, 130
 NOTHING_READ = 5  # in a column, or in the labels
@@ -129,11 +130,6 @@ def _show_warning(
         click.echo(text, err=True, nl=False)
 
 
-def show_help_if_alone(context: click.Context) -> None:
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-
-
 def exit_code(error: BaseException) -> int:
     if isinstance(error, BrokenOff):
         return error.code
@@ -200,97 +196,28 @@ def heard() -> Iterator[None]:
             timer.cancel()
 
 
-BUDGET = {
-    "create": ("hedgerow.cli.ledgers", "Create a ledger, and its store if there is none."),
-    "show": ("hedgerow.cli.ledgers", "Show a ledger: its ceiling, what is left, its entries."),
-    "list": ("hedgerow.cli.ledgers", "List the ledgers of a store."),
-    "raise": ("hedgerow.cli.ledgers", "Raise a ledger's ceiling."),
-    "close": ("hedgerow.cli.ledgers", "Close a ledger for good."),
-    "verify": ("hedgerow.cli.ledgers", "Check every link of a ledger's chain."),
-}
+TABLE, TEXTS = (packaged_table("hedgerow.cli", name) for name in ("commands", "texts"))
 
 
-@click.group("budget", cls=LazyGroup, commands_by_name=BUDGET, invoke_without_command=True)
-@click.pass_context
-def budget(context: click.Context) -> None:
-    """Manage the privacy budgets of data sets, across processes and people.
-
-    These commands show no contents of records: a ledger contains queries, never their answers.
-    """
-    show_help_if_alone(context)
+def commands_of(group: str = "") -> dict[str, tuple[str, str]]:
+    """Return the module and the summary of each command of a group by its name; the module has a click command of that name."""
+    names = {name: name.split()[-1] for name in TABLE if name.rpartition(" ")[0] == group and name != "shared"}
+    return {short: (TABLE[name]["module"], TABLE[name]["summary"]) for name, short in names.items()}
 
 
-FEDERATE = {
-    "key": ("hedgerow.cli.owners", "Show an owner's public key, and make it."),
-    "owner": ("hedgerow.cli.owners", "Answer for an owner's records."),
-    "fit": ("hedgerow.cli.owners", "Fit with all owners on this machine."),
-    "app": ("hedgerow.cli.owners", "Write the app that flwr run starts."),
-}
+def _group(name: str, members: Mapping[str, tuple[str, str]], words: str) -> click.Group:
+    @click.group(name, cls=LazyGroup, commands_by_name=members, invoke_without_command=True, help=words)
+    @click.pass_context
+    def group(context: click.Context) -> None:
+        if context.invoked_subcommand is None:
+            click.echo(context.get_help())
+
+    return group
 
 
-@click.group("federate", cls=LazyGroup, commands_by_name=FEDERATE, invoke_without_command=True)
-@click.pass_context
-def federate(context: click.Context) -> None:
-    """Fit one model on the records of several owners, who keep them.
-
-    Owners and the coordinator also start Flower's own commands: flower-superlink, flower-supernode and flwr run.
-    """
-    show_help_if_alone(context)
-
-
-SCHEMA = {
-    "init": ("hedgerow.cli.schemas", "Draft a schema from a file of records."),
-    "release": ("hedgerow.cli.queries", "Release a schema from a file of records, privately."),
-    "check": ("hedgerow.cli.schemas", "Count what a schema does not cover in a file."),
-}
-
-
-@click.group("schema", cls=LazyGroup, commands_by_name=SCHEMA, invoke_without_command=True)
-@click.pass_context
-def schema(context: click.Context) -> None:
-    """Draft a schema, release one, or check one against its data.
-
-    Init and check read records without protection and are for the data owner only. Their output must not leave the building.
-    The output of release is covered by the certificate that it prints.
-    """
-    show_help_if_alone(context)
-
-
-# Each command's module contains a click command of the same name.
-COMMANDS = {
-    "demo": ("hedgerow.cli.demo", "Train on a public survey and compare with other rules."),
-    "plan": ("hedgerow.cli.queries", "Show what a fit would cost, before anything is spent."),
-    "train": ("hedgerow.cli.train", "Fit a model on a file of records and save it."),
-    "search": ("hedgerow.cli.queries", "Select parameters privately, and save the model."),
-    "predict": ("hedgerow.cli.models", "Predict the records of a file with a saved model."),
-    "evaluate": ("hedgerow.cli.queries", "Evaluate a saved model privately."),
-    "inspect": ("hedgerow.cli.models", "Show a saved model: certificate, sizes, trees."),
-    "card": ("hedgerow.cli.models", "Write a page about a saved model."),
-    "export": ("hedgerow.cli.models", "Write a saved model as ONNX, SQL or JSON."),
-    "budget": ("hedgerow.cli", "Manage the budget of a data set across processes."),
-    "schema": ("hedgerow.cli", "Draft or release a schema, or check one."),
-    "federate": ("hedgerow.cli", "Fit one model on the records of several owners."),
-    "reproduce": ("hedgerow.cli.audit", "Run the papers' experiments again."),
-    "audit": ("hedgerow.cli.audit", "Attack a privacy claim, or check a saved model."),
-}
-
-
-@click.group("hedgerow", cls=LazyGroup, commands_by_name=COMMANDS, invoke_without_command=True)
-@click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")
-@click.pass_context
-def main(context: click.Context) -> None:
-    """Differentially private tree ensembles for tabular data.
-
-    Results go to stdout, notes and errors to stderr; with --json, stdout is one JSON document and nothing else.
-
-    \b
-    Exit codes:
-      0    done
-      1    unexpected failure, or a file that could not be read or written
-      2    wrong usage: an option, a path, the schema, the columns or the format of a file
-      3    the privacy budget was refused; nothing was drawn
-      4    an audit refuted a guarantee
-      5    a column, or the labels, have nothing that the schema can read (schema check)
-      130  interrupted; no file is incomplete, and no budget was spent unless the message says so
-    """
-    show_help_if_alone(context)
+COMMANDS = commands_of()
+schema, budget, federate = (
+    _group(name, commands_of(name), TABLE[name]["help"]) for name in ("schema", "budget", "federate")
+)
+main = _group("hedgerow", COMMANDS, TEXTS["hedgerow"])
+main = click.version_option(__version__, prog_name="hedgerow", message="%(prog)s %(version)s")(main)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
@@ -13,12 +13,12 @@ from hedgerow import __version__
 from hedgerow.audit.findings import CONFIDENCE, Finding, system_name
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import file_digest, read_parameters, write_json
-from hedgerow.cli.options import InputFile, OutputFile, delta_option, epsilon_option, options, refuse_overwriting
+from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.export.archive import read_archive
 from hedgerow.export.signature import Signature, signature_of
 from hedgerow.plots import AuditDisplay, Page
 from hedgerow.plots.axes import new_figure
-from hedgerow.privacy.accounting import Adjacency, check_adjacency
+from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.systems import system_class
@@ -29,34 +29,7 @@ SUMMARY = "What was attacked, its claim, and a lower bound on epsilon."
 MODEL_SUMMARY = "Whether a saved model contains anything that its privacy certificate does not explain."
 
 
-@click.command()
-@click.argument("model", type=InputFile(), required=False)
-@click.option("--system", help="Attack this system, one of hedgerow.list_systems().")
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="Attack every system: private forms under both adjacencies, published forms on their counterexamples.",
-)
-@options("variant", "param", "key", "json")
-@epsilon_option("The claim. [default: the pair's best, mostly 1]")
-@delta_option("The delta of the claim, if the system has one.")
-@click.option(
-    "--adjacency",
-    "adjacencies",
-    type=click.Choice(get_args(Adjacency)),
-    multiple=True,
-    help="What neighboring data sets are; repeatable. [default: add-remove]",
-)
-@click.option(
-    "--pair", "names", multiple=True, help="Attack with this pair; repeatable. [default: all of the system's]"
-)
-@click.option("--runs", type=click.IntRange(200), help="Maximum trainings on each data set. [default: by the pair]")
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Time limit for all pairs.")
-@click.option("--confidence", type=click.FloatRange(0.5, 1, max_open=True), default=CONFIDENCE, show_default=True)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of processes.")
-@click.option("--page", type=OutputFile(), help="Write an HTML page for a reviewer; for attacks, with a plot.")
-@click.option("--force", is_flag=True, help="Replace the file of --page if it exists.")
+@command("audit", confidence={"default": CONFIDENCE})
 def audit(
     model: Path | None,
     system: str | None,
@@ -67,16 +40,6 @@ def audit(
     as_json: bool,
     **request: Any,
 ) -> None:
-    """Attack the privacy claim of a system, or check the file MODEL that `hedgerow train` wrote.
-
-    A system is trained many times on pairs of data sets that differ in one record. The better its outputs distinguish the two,
-    the higher is the lower bound on epsilon. The bounds hold for all pairs together with the stated confidence. If a bound is
-    above the claim, the claim is refuted and the exit code is 4.
-
-    A MODEL is checked against its certificate: the charged plan must explain everything that the model contains. The exit code is
-    4 if anything is unexplained. If the certificate itself states that no guarantee holds, it is printed, nothing is refuted, and
-    the exit code is 0.
-    """
     if sum((model is not None, system is not None, everything)) != 1:
         raise click.UsageError("name what to audit: a MODEL file, --system NAME, or --all.")
     context = click.get_current_context()
@@ -193,39 +156,8 @@ def write_page(
     page.write(path, replace=force)
 
 
-@click.command("reproduce")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--seeds", type=click.IntRange(1), help="Runs per point.  [default: as in the paper, or 10]")
-@click.option(
-    "--jobs",
-    type=click.IntRange(0),
-    default=1,
-    show_default=True,
-    help="Number of parallel fits; 0 writes the pages from existing rows.",
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("reproductions"),
-    show_default=True,
-    help="The folder for figures, tables and pages. It is created if it does not exist.",
-)
-@click.option(
-    "--rows",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="The folder for rows of single fits, a CSV file for each data set. Existing rows are not run again.  "
-    "[default: rows in --out]",
-)
-@click.option("--pack", is_flag=True, help="Pack the rows into one compressed file for each paper, with hashes.")
+@command("reproduce")
 def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, rows: Path | None, pack: bool) -> None:
-    """Run experiments of the papers again: figures, small tables and a page that says which claims hold.
-
-    NAME is an experiment such as edprf/fig9, a paper (edprf, cart-dps-adaboost, dpada), or all. `hedgerow reproduce list` shows
-    all names. An interrupted run continues where it stopped.
-
-    The noise comes from seeds, so that the same command gives the same figures. Use it on public data only.
-    """
-    from hedgerow.papers.reproduce.run import Request
     from hedgerow.papers.reproduce.run import reproduce as run
     from hedgerow.papers.reproduce.statements import PAPERS
 
@@ -236,6 +168,6 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, r
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
-    request = Request(names, seeds, jobs, out, rows or out / "rows", pack)
-    for path in run(request, say=lambda text: click.echo(text, err=True)):
+    settings: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "pack": pack}
+    for path in run(names, out, rows or out / "rows", **settings, say=lambda text: click.echo(text, err=True)):
         click.echo(path)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hedgerow import __version__
+from hedgerow.arrays import lazy
 from hedgerow.audit.contents import UNTOLD, check_model
 from hedgerow.cli.inputs import file_digest
 from hedgerow.estimator import PrivateEstimator
@@ -33,37 +34,26 @@ STATED = {  # facts of a certificate, and how the table calls them
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of a model file, its signature, and what the person who writes the page states.
-
-    ``refusals`` are the reasons why the model may not leave.
-    """
+    """What is known of a model file, and what the person who writes the page states: a purpose, and who answers for it."""
 
     path: Path
     estimator: PrivateEstimator
-    signature: Signature
-    refusals: tuple[str, ...]
-    purpose: str | None
-    author: str | None
-    date: str
-    has_report: bool
+    key: Path | None = None
+    purpose: str | None = None
+    author: str | None = None
+    has_report: bool = False
+    date: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%d}")
 
-    @classmethod
-    def of(
-        cls,
-        path: Path,
-        estimator: PrivateEstimator,
-        key: Path | None,
-        purpose: str | None,
-        author: str | None,
-        *,
-        has_report: bool,
-    ) -> Decision:
-        """Check the file against its certificate and its signature."""
-        signature = signature_of(path, key)
-        words = [finding.words for finding in check_model(path) if finding.refuted]
-        refusals = [*estimator.certificate_.reasons, *words, *[f"the file is {signature}"] * signature.refuted]
-        date = f"{datetime.now(UTC):%Y-%m-%d}"
-        return cls(path, estimator, signature, tuple(dict.fromkeys(refusals)), purpose, author, date, has_report)
+    @lazy
+    def signature(self) -> Signature:
+        return signature_of(self.path, self.key)
+
+    @lazy
+    def refusals(self) -> tuple[str, ...]:
+        """The reasons why the model may not leave: its certificate, its contents and its signature."""
+        words = [finding.words for finding in check_model(self.path) if finding.refuted]
+        unsigned = [f"the file is {self.signature}"] * self.signature.refuted
+        return tuple(dict.fromkeys([*self.estimator.certificate_.reasons, *words, *unsigned]))
 
     @property
     def accounting(self) -> str:

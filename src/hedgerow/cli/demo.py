@@ -22,7 +22,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from hedgerow import EDPRFClassifier
-from hedgerow.cli.options import epsilon_option
+from hedgerow.cli import TEXTS
+from hedgerow.cli.options import command
 from hedgerow.datasets import Dataset, load_doctor_visits
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
@@ -40,33 +41,6 @@ FIGURES: dict[str, Callable[[Any, Any, Any], float]] = {
     "ROC AUC": lambda rule, X, y: float(roc_auc_score(y, rule.predict_proba(X)[:, 1])),
 }
 TITLE = "RAND Health Insurance Experiment"
-PAGE = """\
-{title}: {size[0]} person-years, {size[1]} features; who saw a doctor in the year?
-Mean +- standard error over {splits} random splits, 80 % for training and 20 % for testing.
-
-{table}
-
-  HedgerowClassifier  the library's own ensemble: a sum of curves of one feature each.
-  eDPRF               a forest by permute-and-flip (Wang et al., 2025). Both private rules are
-                      fitted once per split, each with the whole epsilon; new noise at each run.
-  majority rule       always predicts the largest training class; it ranks nobody: AUC 0.5.
-  logistic regression and gradient boosting (HistGradientBoostingClassifier) are scikit-learn's,
-                      at their defaults and without privacy: compare the private rules with these.
-
-These figures are measured on held-out records of a public data set. On private records such
-figures are queries of the records, too: they would need a budget of their own, and the
-epsilons of the {fits} fits would add up.
-
-{certificate}
-
-What the last fit learned is in the folder {out}; showing it costs nothing:
-  card.html       its card: guarantee, schema, curves, limits
-  model.hedgerow  the model itself, for hedgerow predict, inspect and export
-
-Next, with your own CSV file and a schema of what is public about it (see hedgerow train --help):
-  hedgerow schema init people.csv --target income --out people.toml
-  hedgerow train people.csv --schema people.toml --epsilon 1 --out people.hedgerow
-  hedgerow predict people.hedgerow new.csv --keep id --out predictions.csv"""
 
 
 def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
@@ -91,23 +65,8 @@ def _visits() -> Dataset:
     return replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)
 
 
-@click.command()
-@epsilon_option("The privacy budget of each fit.", default=1.0, show_default=True)
-@click.option("--splits", type=click.IntRange(2, 1000), default=10, show_default=True, help="Number of random splits.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Fixes the splits, not the noise.")
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default="hedgerow-demo",
-    show_default=True,
-    help="The folder for a card and the model: new, empty, or of an earlier demo.",
-)
+@command("demo")
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
-    """Train on a public health study, compare with other rules, and show what was learned.
-
-    The records, of the RAND Health Insurance Experiment, come with statsmodels. No network is used. The splits are the same in
-    each run. The noise of the private fits is not: it comes from the operating system.
-    """
     records = _visits()
     mark = out / MARK
     try:
@@ -140,4 +99,4 @@ def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
         figures = "   ".join(f"{figure:.3f} +- {off:.3f}" for figure, off in zip(mean, deviation, strict=True))
         table.append(f"  {name:<{width}}   {figures}")
     facts = {"title": TITLE, "size": records.X.shape, "splits": splits, "table": "\n".join(table), "fits": 2 * splits}
-    click.echo(PAGE.format(**facts, certificate=model.certificate_, out=out))
+    click.echo(TEXTS["demo-page"].format(**facts, certificate=model.certificate_, out=out))

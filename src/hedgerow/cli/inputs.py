@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import io
 import json
 import os
@@ -13,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self, get_type_hints
+from typing import Any, Self
 
 import click
 
@@ -24,7 +23,8 @@ from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
-from hedgerow.files import write_kept
+from hedgerow.files import atomic_file, write_kept
+from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
 from hedgerow.reading.csv_file import Columns, FileForm
@@ -129,12 +129,10 @@ def given(
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, read by the class's annotations, and the delta, if it is given."""
-    types = get_type_hints(kind)  # each base's fields by the names of its own module; names of unions are resolved
-    taken = inspect.signature(kind).parameters
-    values: dict[str, Any] = {}
+    """Return the values of ``name=value`` texts, each by the rule of its parameter, and the delta, if it is given."""
+    rules, values = rules_of(kind), dict[str, Any]()
     if delta is not None:
-        if "delta" not in taken:
+        if "delta" not in rules:
             raise click.UsageError(
                 f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
             )
@@ -146,48 +144,25 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: f
         if name in ELSEWHERE and name != "ledger":
             way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
             raise click.UsageError(f"{name} is no --param but an option; write {way}.")
-        if name not in taken or name == "ledger":
-            known = ", ".join(other for other in taken if other not in ELSEWHERE)
+        if name not in rules or name == "ledger":
+            known = ", ".join(other for other in rules if other not in ELSEWHERE)
             raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {known}.")
         if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
-        annotation = inspect.formatannotation(types.get(name, taken[name].annotation))
-        values[name] = _value(name, text, annotation.replace("typing.", ""))
+        allowed = [value for value in (_parsed(text), text) if rules[name].allows(value)]
+        if not allowed:
+            raise click.UsageError(f"--param {name}={text}: {name} must be {rules[name]}.")
+        values[name] = allowed[0]
     return values
 
 
-def _json(kind: type) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        value = json.loads(text)
-        if not isinstance(value, kind):
-            raise ValueError(text)
-        return value
-
-    return read
-
-
-# How the text of a parameter is read, by the type in its annotation, and what an error calls the type.
-READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "None": (lambda text: {"none": None}[text.lower()], "none"),
-    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
-    "int": (int, "a whole number"),
-    "float": (float, "a number"),
-    "dict[str, int]": (_json(dict), 'an object such as {"age": 1}'),
-    "list[int]": (_json(list), "a list such as [1, 0]"),
-    "dict[Any, float]": (_json(dict), 'an object such as {"yes": 3}'),
-}
-
-
-def _value(name: str, text: str, annotation: str) -> Any:
-    """Return the value in the first type that the annotation allows; text if it is not a union of plain types."""
-    kinds = {kind.strip() for kind in annotation.split("|")}
-    readable = [kind for kind in READERS if kind in kinds or "Any" in kinds]
-    for kind in readable:
-        with suppress(ValueError, KeyError, RecursionError):
-            return READERS[kind][0](text)
-    if kinds <= set(READERS):
-        wanted = " or ".join(READERS[kind][1] for kind in reversed(readable))
-        raise click.UsageError(f"--param {name}={text}: {name} takes {wanted}.")
+def _parsed(text: str) -> Any:
+    """Return the number, truth value, None, list or object that a text writes; otherwise the text."""
+    with suppress(KeyError):
+        return {"none": None, "true": True, "false": False}[text.lower()]
+    for read in (int, float, json.loads):
+        with suppress(ValueError, RecursionError):
+            return read(text)
     return text
 
 
@@ -207,6 +182,16 @@ def json_text(value: Any) -> str:
 
 def write_json(value: Any) -> None:
     click.echo(json_text(value))
+
+
+def write_out(content: bytes, out: Path | None, *, force: bool) -> None:
+    """Write a result to a file, completely or not at all, or to stdout."""
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    with atomic_file(out, replace=force) as part:
+        part.write_bytes(content)
+    click.echo(f"wrote {out}", err=True)
 
 
 def check_stdout(out: Path | None) -> None:

@@ -7,62 +7,39 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.inputs import write_json
-from hedgerow.cli.options import delta_option, options, required, store_of
+from hedgerow.cli.options import command, required, store_of
 
 if TYPE_CHECKING:
     from hedgerow.ledgers.store import LedgerStore
-
-reason_option = click.option("--reason", required=True, help="The reason, which is recorded permanently.")
 
 
 def _named(address: str | None, dataset: str | None) -> tuple[LedgerStore, str]:
     return store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
 
 
-@click.command()
-@options("ledger", "dataset", "adjacency")
-@click.option("--epsilon", type=float, help="The ceiling on the sum of the fits' epsilons.")
-@click.option("--rho", type=float, help="In place of --epsilon: the ceiling on the sum of rho (zero-concentrated DP).")
-@delta_option("The ceiling on the sum of deltas. [default: 0]", default=0.0)
-@click.option("--draws", type=int, help="With --rho: the ceiling on normal draws. [default: 2**30]")
-@click.option("--person", metavar="COLUMN", help="The column that identifies persons. Other fits are refused.")
-@click.option("--records-per-person", type=int, default=1, show_default=True, help="The unit of protection.")
-@click.option("--parent", help="The ledger of which this one is a share.")
+@command("budget create")
 def create(address: str | None, dataset: str | None, **settings: Any) -> None:
-    """Create a ledger with a ceiling, and its store if there is none."""
     store, name = _named(address, dataset)
     store.create(name, **settings)
     click.echo(f"created {name} in {store.address}", err=True)
 
 
-@click.command("raise")
-@options("ledger", "dataset")
-@click.option("--epsilon", type=float, help="The new ceiling on epsilon.")
-@delta_option("The new ceiling on delta.")
-@click.option("--rho", type=float, help="The new ceiling on rho.")
-@click.option("--draws", type=int, help="The new ceiling on normal draws.")
-@reason_option
+@command("budget raise")
 def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
-    """Raise a ledger's ceiling. Earlier guarantees then hold for the raised ceiling only."""
     store, name = _named(address, dataset)
     store.raise_ceiling(name, **ceiling)
     click.echo(f"raised {name} in {store.address}", err=True)
 
 
-@click.command()
-@options("ledger", "dataset")
-@reason_option
+@command("budget close")
 def close(address: str | None, dataset: str | None, reason: str) -> None:
-    """Close a ledger for good: neither it nor its shares accept further charges."""
     store, name = _named(address, dataset)
     store.close_ledger(name, reason=reason)
     click.echo(f"closed {name} in {store.address}", err=True)
 
 
-@click.command()
-@options("ledger", "dataset", "json")
+@command("budget show")
 def show(address: str | None, dataset: str | None, as_json: bool) -> None:
-    """Show a ledger: its ceiling, what is left, and every entry. The whole chain is checked."""
     store, name = _named(address, dataset)
     ledger = store.ledger(name)
     ceiling, total, entries = ledger.ceiling, ledger.total, ledger.entries
@@ -118,21 +95,16 @@ def show(address: str | None, dataset: str | None, as_json: bool) -> None:
             click.echo(f"{'':<21} began in process {entry.process}; it is charged, however it ended")
 
 
-@click.command("list")
-@options("ledger")
+@command("budget list")
 def list_(address: str | None) -> None:
-    """List the ledgers of a store."""
     store = store_of(address)
     for each in map(store.ledger, store.names()):
         left = each.ceiling.in_words(each.ceiling.left(each.total))
         click.echo(f"{each.name}  {each.ceiling}; left {left}{', closed' if each.closed else ''}")
 
 
-@click.command()
-@options("ledger", "dataset")
-@click.option("--head", help="An earlier head of the ledger, kept elsewhere.")
+@command("budget verify")
 def verify(address: str | None, dataset: str | None, head: str | None) -> None:
-    """Check every link of a ledger's chain. If a link is broken, it is named and the exit code is 1."""
     store, name = _named(address, dataset)
     store.verify(name, head)
     click.echo(f"{name} is as it was written; its head is {store.ledger(name).head}")

@@ -17,16 +17,8 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, model_values, write_json
-from hedgerow.cli.options import (
-    InputFile,
-    files_argument,
-    ledger_or_none,
-    model_argument,
-    options,
-    out_option,
-    refuse_overwriting,
-)
+from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json, write_out
+from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
 from hedgerow.estimator import PrivateEstimator, PrivateRegressor
@@ -36,41 +28,16 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import leaf_text, tree_values
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
-from hedgerow.schema import Date, Numeric, Schema
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import listed, printable
+from hedgerow.texts import printable
 from hedgerow.trees import ForestModel
 
 WIDEST = 60  # characters to which names are padded, so that one long name does not widen every line
 
 
-@click.command()
-@model_argument
-@files_argument
-@out_option("The file to write, completely or not at all. [default: stdout]")
-@click.option("--proba", is_flag=True, help="Write one column per class with its probability, named probability_CLASS.")
-@click.option(
-    "--interval",
-    "level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="LEVEL",
-    help="For a regressor: also write the columns low and high. A new outcome is between them with this probability, such as "
-    "0.9. Requires --report.",
-)
-@click.option(
-    "--report",
-    type=InputFile(),
-    help="The report card for intervals, from `hedgerow evaluate --out`. Reading it costs nothing.",
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    metavar="COLUMN",
-    help="Also write this column of DATA, such as a key, before the predictions; repeatable.",
-)
-@options("separator", "force")
+@command("predict")
 def predict(
     model: Path,
     data: tuple[Path, ...],
@@ -82,19 +49,8 @@ def predict(
     keep: tuple[str, ...],
     separator: str | None,
 ) -> None:
-    """Predict the records of DATA with the model file MODEL. DATA is a file or a quoted pattern.
-
-    The schema's features are matched with the columns of DATA by name. Other columns, including the target, are ignored, except
-    those that --keep names. (In Python, a model's predict refuses a frame with other columns, as scikit-learn's models do. There,
-    pass X[list(schema.names)].)
-
-    Records are read and predicted block by block. The output is CSV with a header and one row per record, in the order of DATA.
-    The files of a pattern are read in the order of their names. A blank line of a CSV file is not a record. A record with a wrong
-    number of cells, or with a quote that does not close, has only missing cells. What could not be read is reported on stderr.
-
-    With --interval, no end is beyond the outcome's range, to which outcomes are clipped.
-    """
     refuse_overwriting(out, force, model, *data, report)
+    check_stdout(out)
     estimator = load(model)
     schema, answers = estimator.schema_, ["prediction"]
     numbers = isinstance(estimator, PrivateRegressor)
@@ -174,21 +130,8 @@ def _cell(cell: Any) -> Any:
         return None
 
 
-@click.command()
-@model_argument
-@click.option(
-    "--tree", "number", type=click.IntRange(1), metavar="N", help="Print tree N of a private forest, counted from 1."
-)
-@click.option("--details", "whole", is_flag=True, help="Print every step of the certificate and its cost.")
-@options("key", "json")
+@command("inspect")
 def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_json: bool) -> None:
-    """Show the contents of the model file MODEL: class, parameters, certificate, sizes and feature importances.
-
-    With --tree, a tree is printed with its tests. A value outside a feature's range is clipped to the range. Everything shown was
-    released by the fit. The certificate covers it, or lists it as not covered.
-
-    If the file is not as it was signed, or --key is not the key that signed it, the exit code is 4.
-    """
     estimator, signature = load(model), signature_of(model, key)
     contents = {
         **model_values(estimator),
@@ -260,16 +203,7 @@ def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
             yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
-@click.command()
-@model_argument
-@out_option("The HTML file to write, completely or not at all. Required unless --json is given.")
-@click.option("--purpose", help="What the model is for, to be written on the card.")
-@click.option("--author", help="Who answers for the card, to be written on it.")
-@click.option("--title", help="The card's heading. [default: the model file's name]")
-@click.option(
-    "--report", "report_path", type=InputFile(), help="A report card of this model from `hedgerow evaluate --out`."
-)
-@options("key", "ledger", "dataset", "force", "json")
+@command("card")
 def card(
     model: Path,
     out: Path | None,
@@ -283,18 +217,6 @@ def card(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write the card of the model file MODEL: may it leave, its guarantee, what it reads, what it learned, and its limits.
-
-    The card begins with the facts for that decision: the promise, what was spent, what the promise rests on, and what was not
-    checked. MODEL is checked against its certificate, as by `hedgerow audit`, and against its signature.
-
-    With --json, the facts of the decision go to stdout for a public registry of deployments: product, unit, epsilon, delta, trust
-    model, accounting and implementation.
-
-    With --report, the card also shows the model's performance. With --ledger and --dataset, it shows what was spent on the
-    records, and by whom. The page opens from disk: pictures, which need the extra "plot", are embedded, and there are no web
-    addresses and no scripts. Everything on the page was released, so it costs nothing.
-    """
     from hedgerow.cli.decision import Decision  # the check of a model takes its time to import
 
     if out is None and not as_json:
@@ -302,7 +224,7 @@ def card(
     refuse_overwriting(out, force, model, report_path, key)
     estimator, ledger = load(model), ledger_or_none(address, dataset)
     report = None if report_path is None else read_report(report_path, model)
-    decision = Decision.of(model, estimator, key, purpose, author, has_report=report is not None)
+    decision = Decision(model, estimator, key, purpose, author, has_report=report is not None)
     title = title or f"Model card: {model.name}"
     if out is not None:
         page = Page(title).heading("May it leave?").table(("question", "answer"), decision.rows(ledger))
@@ -314,59 +236,27 @@ def card(
         click.echo(f"wrote {out}", err=True)
 
 
-@click.command()
-@model_argument
-@click.option("--to", "kind", type=click.Choice(["onnx", "sql", "json"]), required=True, help="The format.")
-@out_option("The file to write, completely or not at all; required for onnx. [default: stdout]")
-@options("force")
-@click.option(
-    "--table", help="sql: the table of records to predict, optionally with a schema's name and a dot before it."
-)
-@click.option(
-    "--dialect", type=click.Choice(sorted(DIALECTS)), default="duckdb", show_default=True, help="sql: the engine."
-)
-@click.option("--keep", multiple=True, metavar="COLUMN", help="sql: a column to copy to the result; repeatable.")
+@command("export", dialect={"choice": sorted(DIALECTS)})
 def export(
-    model: Path, kind: str, out: Path | None, force: bool, table: str | None, dialect: str, keep: tuple[str, ...]
+    model: Path,
+    kind: str,
+    out: Path | None,
+    force: bool,
+    table: str | None,
+    dialect: str,
+    keep: tuple[str, ...],
+    typed: bool,
 ) -> None:
-    """Write the model file MODEL for other programs: an ONNX graph, one SQL statement, or JSON.
-
-    All of them give the same predictions as `hedgerow predict`. Nothing is spent, because they use released values only. ONNX
-    needs the package onnx. If the name of a table contains a dot, use Python's model.to_sql.
-    """
     if kind == "sql" and not table:
         raise click.UsageError("--to sql needs the name of the table whose records are predicted; pass --table NAME.")
     if kind == "onnx" and out is None:
         raise click.UsageError("--to onnx writes bytes, which no terminal shows; pass --out FILE.")
     refuse_overwriting(out, force, model)
     estimator = load(model)
-    if kind != "json":
-        _warn_of_formats(estimator.schema_)
     if kind == "onnx":
         content = estimator.to_onnx().SerializeToString()
     elif kind == "json":
         content = estimator.to_json().encode()
     else:
-        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep) + "\n").encode()
-    if out is None:
-        click.echo(content, nl=False)
-        return
-    with atomic_file(out, replace=force) as part:
-        part.write_bytes(content)
-    click.echo(f"wrote {out}", err=True)
-
-
-def _warn_of_formats(schema: Schema) -> None:
-    """Name the columns whose text only the library reads: elsewhere their cells count as missing, and predictions differ."""
-    written = [
-        name
-        for name, feature in schema.features.items()
-        if isinstance(feature, Numeric)
-        and (feature.date_format is not None if isinstance(feature, Date) else feature.reads_text)
-    ]
-    if written:
-        click.echo(
-            f"warning: the schema declares how text is written in {listed(written)}, which only hedgerow reads. Convert these "
-            "columns to numbers and ISO dates first; text in another form counts as missing there.",
-            err=True,
-        )
+        content = (estimator.to_sql((table or "").split("."), dialect, keep=keep, typed=typed) + "\n").encode()
+    write_out(content, out, force=force)

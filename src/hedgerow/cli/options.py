@@ -9,45 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from glob import escape, glob, has_magic
-from inspect import cleandoc
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hedgerow.cli import TABLE, TEXTS
 from hedgerow.errors import ConfigurationError
-from hedgerow.files import LEAST_MEMORY, MOST_RECORDS_OF_ONE
+from hedgerow.files import LEAST_MEMORY
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.table_file import is_parquet
 
 if TYPE_CHECKING:
     from hedgerow.ledgers.ledger import Ledger
     from hedgerow.ledgers.store import LedgerStore
-
-NO_SCHEMA = """\
---schema is missing: ranges, values and classes must be public knowledge, written by somebody who knows the data, and not \
-read off the records. Write a TOML file such as
-
-  target = "income"
-  classes = ["low", "high"]
-  missing = ["?"]
-
-  [features.age]
-  low = 17
-  high = 90
-
-  [features.sex]
-  values = ["Female", "Male"]
-
-and pass it with --schema FILE. `hedgerow schema init DATA` drafts one; you must confirm each of its entries."""
-
-READS_FILES = """\
-DATA is a file, CSV or Parquet by its name, a folder, or a quoted pattern such as "people/*.parquet". It is read block by \
-block."""
-
-CHARGES_FIRST = """\
-With --ledger and --dataset, the ledger is charged before anything is drawn. If it refuses, the exit code is 3 and nothing is \
-written."""
 
 ENDINGS = (".parquet", ".csv")  # of the files that a folder stands for, as in hr.Records
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -173,125 +149,62 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
     """Return the schema's path. If it is missing, the error explains how to write a schema."""
     if value is None:
-        raise click.UsageError(NO_SCHEMA, context)
+        raise click.UsageError(TEXTS["no-schema"], context)
     return value
 
 
-# What several commands take. ``options`` adds some of them to a command, in this order of its help.
-OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "schema": click.option(
-        "--schema",
-        "schema_path",
-        type=InputFile(),
-        callback=_required_schema,
-        is_eager=True,
-        help="TOML file with the public description of the data.  [required]",
-    ),
-    "target": click.option("--target", help="The column of labels. [default: the schema's target]"),
-    "system": click.option(
-        "--system",
-        help="One of hedgerow.list_systems(). [default: hedgerow, or hedgerow-regressor if the schema has an outcome]",
-    ),
-    "variant": click.option(
-        "--variant",
-        type=click.Choice(["private", "published"]),
-        default="private",
-        show_default=True,
-        help="The form whose guarantee is proved, or the form that the paper prints.",
-    ),
-    "param": click.option(
-        "--param", "pairs", multiple=True, metavar="NAME=VALUE", help="A parameter of the system; repeatable."
-    ),
-    "adjacency": click.option(
-        "--adjacency",
-        type=click.Choice(["add-remove", "replace-one"]),
-        default="add-remove",
-        show_default=True,
-        help="What neighboring data sets are.",
-    ),
-    "person": click.option(
-        "--person",
-        metavar="COLUMN",
-        help="The column that identifies the person of a record. It is not a feature. At most K records of each person are "
-        "read, drawn at random. [default: the schema's]",
-    ),
-    "records-per-person": click.option(
-        "--records-per-person",
-        type=click.IntRange(1, MOST_RECORDS_OF_ONE),
-        metavar="K",
-        help="Protect a person, of whom at most K records are read. Without a column of persons, you promise that no person "
-        "has more. [default: the schema's, or 1]",
-    ),
-    "allow-inferred": click.option(
-        "--allow-inferred", is_flag=True, help="Fit with a schema that was read off the records, without a guarantee."
-    ),
-    "memory": click.option(
-        "--memory",
-        callback=checked(_memory),
-        default="1GiB",
-        show_default=True,
-        metavar="SIZE",
-        help="Approximate memory for codes and counts. The rest goes to disk.",
-    ),
-    "spill": click.option(
-        "--spill",
-        type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
-        help="The folder for codes that exceed --memory. [default: the system's folder for temporary files]",
-    ),
-    "ledger": click.option(
-        "--ledger",
-        "address",
-        envvar="HEDGEROW_LEDGER",
-        metavar="PATH_OR_URL",
-        help="The ledger store: a file, or postgresql+psycopg://user@host/database.  [env: HEDGEROW_LEDGER]",
-    ),
-    "dataset": click.option(
-        "--dataset",
-        envvar="HEDGEROW_DATASET",
-        metavar="NAME",
-        help="The ledger's name in the store.  [env: HEDGEROW_DATASET]",
-    ),
-    "separator": click.option(
-        "--separator",
-        callback=checked(_separator),
-        help="The character between cells of a CSV file. [default: the schema's delimiter, or a comma]",
-    ),
-    "force": click.option("--force", is_flag=True, help="Replace the file of --out if it exists."),
-    "key": click.option(
-        "--key",
-        type=InputFile(),
-        help="The public key, a PEM file of Ed25519, of whoever should have signed the model file.",
-    ),
-    "json": click.option("--json", "as_json", is_flag=True, help="Write the result to stdout as one JSON document."),
+# What the ``type`` of an option in commands.toml stands for: click's type, and the callback that reads or checks a value.
+TYPES: dict[str | None, tuple[Any, Callable[..., Any] | None]] = {
+    None: (None, None),
+    "int": (int, None),
+    "float": (float, None),
+    "epsilon": (float, checked(exact, check_alone=True)),
+    "delta": (float, checked(exact_delta, check_alone=True)),
+    "share": (float, checked(share)),
+    "memory": (None, checked(_memory)),
+    "separator": (None, checked(_separator)),
+    "file": (InputFile(), None),
+    "new file": (OutputFile(), None),
+    "records": (DataFiles(), None),
+    "schema": (InputFile(), _required_schema),
+    "path": (click.Path(path_type=Path), None),
+    "existing path": (click.Path(exists=True, path_type=Path), None),
+    "folder": (click.Path(file_okay=False, path_type=Path), None),
+    "writable folder": (click.Path(exists=True, file_okay=False, writable=True, path_type=Path), None),
 }
-missing_option = click.option(
-    "--missing", multiple=True, metavar="TEXT", help="A marker of a missing cell, such as ?; repeatable."
-)
-model_argument = click.argument("model", type=InputFile())
-files_argument = click.argument("data", type=DataFiles())
+RANGES: dict[str, Any] = {"int": click.IntRange, "float": click.FloatRange}
 
 
-def options(*names: str) -> Callable[[Command], Command]:
-    """Add some of ``OPTIONS`` to a command."""
+def _parameter(name: str, settings: dict[str, Any]) -> Callable[[Command], Command]:
+    """Return the decorator of an option, or an argument, by its table in commands.toml; other settings are click's own."""
+    kind, callback = TYPES[settings.pop("type", None)]
+    if "choice" in settings:
+        kind = click.Choice(settings.pop("choice"))
+    for number in RANGES.keys() & settings.keys():
+        kind = RANGES[number](**settings.pop(number))
+    if settings.pop("argument", False):
+        return click.argument(name, type=kind, callback=callback, **settings)
+    variable = [settings.pop("name")] if "name" in settings else []
+    return click.option(f"--{name}", *variable, type=kind, callback=callback, **settings)
 
-    def add(command: Command) -> Command:
-        for name in reversed([name for name in OPTIONS if name in names]):
-            command = OPTIONS[name](command)
-        return command
+
+def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]], click.Command]:
+    """Make a command of a function by its table in commands.toml; ``known`` are settings of options that code alone knows.
+
+    A function of a ``query`` gets the options of ``Query`` as one.
+    """
+    table = TABLE[name]
+
+    def add(function: Callable[..., None]) -> click.Command:
+        made, words = function, [table["help"]]
+        if "query" in signature(function).parameters:
+            made, words = _with_query(function), [*words, TEXTS["reads-files"], TEXTS["charges-first"]]
+        for each in reversed(table["takes"].split()):
+            own = table.get("options", {}).get(each) or TABLE["shared"][each]
+            made = _parameter(each, {**own, **known.get(each, {})})(made)
+        return click.command(name.split()[-1], help="\n\n".join(words))(made)
 
     return add
-
-
-def epsilon_option(words: str, name: str = "--epsilon", **settings: Any) -> Callable[[Command], Command]:
-    return click.option(name, type=float, callback=checked(exact, check_alone=True), help=words, **settings)
-
-
-def delta_option(words: str, **settings: Any) -> Callable[[Command], Command]:
-    return click.option("--delta", type=float, callback=checked(exact_delta, check_alone=True), help=words, **settings)
-
-
-def out_option(words: str, **settings: Any) -> Callable[[Command], Command]:
-    return click.option("--out", type=OutputFile(), help=words, **settings)
 
 
 def required(value: str | None, option: str, variable: str) -> str:
@@ -343,22 +256,10 @@ class Query:
         }
 
 
-def query_options(
-    epsilon: str, delta: str | None, out: str, *, out_required: bool = True
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Add the argument DATA and the options of ``Query`` to a command, which gets them as ``query``; texts are helps."""
+def _with_query(command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def collected(**given: Any) -> None:
+        own = {name: given.pop(name, None) for name in Query.__dataclass_fields__ if name != "paths"}
+        command(query=Query(given.pop("data"), **own), **given)
 
-    def add(command: Callable[..., None]) -> Callable[..., None]:
-        @wraps(command)
-        def collected(**given: Any) -> None:
-            own = {name: given.pop(name, None) for name in Query.__dataclass_fields__ if name != "paths"}
-            command(query=Query(given.pop("data"), **own), **given)
-
-        collected.__doc__ = "\n\n".join([cleandoc(command.__doc__ or ""), READS_FILES, CHARGES_FIRST])
-        common = "adjacency person records-per-person memory spill ledger dataset separator force json".split()
-        result = out_option(out, required=out_required)(options(*common)(collected))
-        if delta is not None:
-            result = delta_option(delta)(result)
-        return files_argument(epsilon_option(epsilon, required=True)(result))
-
-    return add
+    return collected

@@ -11,37 +11,17 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.options import options, required, store_of
+from hedgerow.cli import TEXTS
+from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, records
 from hedgerow.engines.federated.coordinator import flwr
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import atomic_file, write_kept
 from hedgerow.schema import Schema
 
 SOCKET = "owner.socket"
-# Two modules, since Flower starts the client's anew for each message
-APPS = {
-    "coordinator.py": "from hedgerow.cli.owners import server_app\n\napp = server_app()\n",
-    "owner.py": "from hedgerow.cli.relay import client_app\n\napp = client_app()\n",
-}
-PROJECT = """[project]
-name = "hedgerow-federation"
-version = "1.0.0"
-description = "One model of several owners"
-license = "Apache-2.0"
-dependencies = ["hedgerow[federated]"]
-
-[tool.flwr.app]
-publisher = "hedgerow"
-
-[tool.flwr.app.components]
-serverapp = "coordinator:app"
-clientapp = "owner:app"
-
-[tool.flwr.app.config]
-federation = "federation.toml"
-"""
 
 
 def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
@@ -56,32 +36,12 @@ def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
     return parties, given.get("fit", {})
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate key")
 def key(folder: Path) -> None:
-    """Print the public key of an owner, for the other owners. The first call makes the owner's folder and its key."""
     click.echo(Identity(folder).public)
 
 
-@click.command()
-@click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--name", required=True, help="This owner's name in the federation's file.")
-@click.option("--folder", required=True, type=click.Path(path_type=Path), help="This owner's folder, of federate key.")
-@click.option(
-    "--federation", required=True, type=click.Path(exists=True, path_type=Path), help="The file that names all owners."
-)
-@click.option(
-    "--schema", "schema_path", required=True, type=click.Path(exists=True, path_type=Path), help="The public schema."
-)
-@click.option("--label", help="The column of the labels. [default: the schema's target]")
-@click.option("--group", help="The column that identifies persons.")
-@click.option(
-    "--colluding", type=int, help="Take part only in fits in which owners add the noise, with so many colluding."
-)
-@click.option(
-    "--seeded", is_flag=True, help="Take part in fits with a random_state too, which have no guarantee: for tests."
-)
-@options("ledger", "dataset")
+@command("federate owner")
 def owner(
     data: Path,
     name: str,
@@ -95,7 +55,6 @@ def owner(
     address: str | None,
     dataset: str | None,
 ) -> None:
-    """Answer queries about the records of a file until interrupted. Start a flower-supernode beside it."""
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
     ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
@@ -112,26 +71,23 @@ def owner(
         resident.close()
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@command("federate app")
 def app(folder: Path) -> None:
-    """Write the app for flwr run, which the coordinator starts."""
+    files = TEXTS["flower-app"]
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "pyproject.toml").write_text(PROJECT, "utf-8")
-    for name, text in APPS.items():
-        (folder / name).write_text(text, "utf-8")
+    for name, text in files.items():
+        if (folder / name).exists() and (folder / name).read_bytes() != text.encode():
+            raise click.UsageError(f"{folder} has another {name} already; name a new folder.")
+    for name, text in files.items():
+        with atomic_file(folder / name) as part:
+            part.write_text(text, "utf-8")
     click.echo(
         f"wrote {folder}; next: flwr run {folder} --run-config 'federation=\"/path/to/federation.toml\"'", err=True
     )
 
 
-@click.command()
-@click.argument("federation", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--owners", required=True, type=click.Path(path_type=Path), help="The folder that has all owners' folders."
-)
+@command("federate fit")
 def fit(federation: Path, owners: Path) -> None:
-    """Fit and save the model of a federation's file, with all owners on this machine, without Flower."""
     parties, _ = read_federation(federation)
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 
@@ -156,9 +112,14 @@ def fit_over(transport: Any, path: Path) -> None:
     except KeyError as error:
         raise ConfigurationError(f"[fit] of {path} lacks {error}; it names system, schema and model.") from None
     how = {name: settings.pop(name) for name in ("group", "colluding", "timeout") if name in settings}
-    kind = getattr(import_module("hedgerow"), system)
+    kind, out = getattr(import_module("hedgerow"), system), path.parent / model
+    if not out.parent.is_dir():
+        raise ConfigurationError(f"the folder {out.parent} of the model does not exist; create it first.")
+    refuse_overwriting(
+        out, True, path, path.parent / schema
+    )  # another file keeps its name, and the model gets a new one
     of_owners = records(transport, parties, **how)
     fitted = kind(schema=Schema.load(path.parent / schema), **settings).fit(of_owners)
-    fitted.save(path.parent / model)
+    out = write_kept(out, fitted.save, replace=False)
     print(fitted.certificate_)  # noqa: T201 - Flower shows what its app prints
-    print(f"{of_owners.source.traffic}: {path.parent / model}")  # noqa: T201
+    print(f"{of_owners.source.traffic}: {out}")  # noqa: T201

@@ -14,33 +14,12 @@ from hedgerow.analysis import evaluate as evaluate_model
 from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.evaluation import group_of
-from hedgerow.cli.inputs import (
-    Spending,
-    card_values,
-    certificate_values,
-    check_columns,
-    check_given,
-    check_stdout,
-    file_digest,
-    given,
-    json_text,
-    load_schema,
-    read_parameters,
-    with_options,
-    write_json,
-)
-from hedgerow.cli.options import (
-    Query,
-    delta_option,
-    epsilon_option,
-    missing_option,
-    model_argument,
-    options,
-    query_options,
-    refuse_overwriting,
-)
+from hedgerow.cli import inputs
+from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.files import LARGEST_CARD, read_place
+from hedgerow.files import LARGEST_CARD, atomic_file, read_place
+from hedgerow.plots import PlanDisplay
+from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import COMMAS
 from hedgerow.reading.table_file import TableFile, compare_header
@@ -49,6 +28,7 @@ from hedgerow.systems import default_system, load, system_class
 from hedgerow.texts import it_or_them, listed
 
 MODEL = "model_sha256"
+PICTURES = (".png", ".svg", ".pdf")
 
 
 def read_report(path: Path, model: Path) -> Card | GroupCards:
@@ -66,81 +46,45 @@ def read_report(path: Path, model: Path) -> Card | GroupCards:
         raise FileFormatError(
             f"{path} is no report card; write one by hedgerow evaluate MODEL DATA --epsilon EPSILON --out {path.name}."
         ) from error
-    if about != file_digest(model):
+    if about != inputs.file_digest(model):
         raise click.UsageError(f"the report card in {path} is about another model than that of the file {model}.")
     return card
 
 
-@click.command()
-@model_argument
-@options("target")
-@click.option(
-    "--by", metavar="COLUMN", help="A categorical feature: each of its categories gets a card, for the same budget."
-)
-@query_options(
-    "The privacy budget of the report.",
-    "Above 0: normal noise, which is smaller for many classes.",
-    "Also write the report to this file, as JSON for `hedgerow card --report`.",
-    out_required=False,
-)
+@command("evaluate")
 def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> None:
-    """Evaluate the model file MODEL privately on the records of DATA, which were not used in its fit.
-
-    The report card is written to stdout, and with --out as JSON to a file. It has accuracy, recall, precision, ROC AUC and Brier
-    score; for a model that predicts a number, it has RMSE, MAE, R2 and bias. Each figure has an interval for these records and
-    one for the population that they come from. The certificate follows. The costs of evaluations of the same records add up.
-    """
     refuse_overwriting(query.out, query.force, model, *query.paths)
     estimator = load(model)
-    schema = with_options(estimator.schema_, target, query.person, model)
+    schema = inputs.with_options(estimator.schema_, target, query.person, model)
     group_of(schema, by)  # refused before anything is read
     claim, form = query.claim(), schema.file_form.replaced(query.separator)
-    check_stdout(query.out)
-    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
-    with Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
+    inputs.check_stdout(query.out)
+    X, y, groups = inputs.given(
+        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
+    )
+    with inputs.Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
         with spending.watching(X, y) as records:
             card = evaluate_model(estimator, records, y, groups=groups, by=by, delta=query.delta or 0.0, **claim)
-        values = {MODEL: file_digest(model), **card_values(card)}
+        values = {MODEL: inputs.file_digest(model), **inputs.card_values(card)}
         if query.out is not None:
-            out = spending.save(lambda part: part.write_text(json_text(values) + "\n", "utf-8"), force=query.force)
+            out = spending.save(
+                lambda part: part.write_text(inputs.json_text(values) + "\n", "utf-8"), force=query.force
+            )
             click.echo(f"wrote {out}", err=True)
         if query.as_json:
-            write_json(values)
+            inputs.write_json(values)
         else:
             click.echo(f"{card}\n\n{card.certificate_}")
 
 
-@click.command()
-@click.option("--target", required=True, metavar="COLUMN", help="The column of labels.")
-@click.option("--numeric", multiple=True, metavar="COLUMN", help="A column of numbers; repeatable.")
-@click.option("--date", "dates", multiple=True, metavar="COLUMN", help="A column of dates or moments; repeatable.")
-@click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of values; repeatable.")
-@click.option(
-    "--class",
-    "classes",
-    multiple=True,
-    metavar="LABEL",
-    help="A label, if labels are public; otherwise they are released.",
-)
-@click.option("--outcome", is_flag=True, help="The target is a number, whose range is released.")
-@missing_option
-@query_options(
-    "The privacy budget of the release.",
-    "Above 0 if values are released: the probability that the value of a single record is shown.",
-    "The schema file to write, completely or not at all.",
-)
+@command("schema release")
 def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **columns: Any) -> None:
-    """Release a schema of DATA: ranges of numbers and dates, and values of other columns. The certificate goes to stdout.
-
-    What is public need not be released: leave such a column out of DATA, or replace its entry afterwards. Name every other
-    column except the target with --numeric, --date or --categorical. Each gets an equal share of the budget.
-    """
     if classes and outcome:
         raise click.UsageError("the target has classes or is a number; pass --class LABEL or --outcome.")
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths)
     claim = query.claim()
-    check_stdout(query.out)
+    inputs.check_stdout(query.out)
     person = [] if query.person is None else [query.person]
     wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
 
@@ -155,9 +99,9 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
                 f"--categorical or --person, or drop {it_or_them(others)}."
             )
 
-    X, y, groups = given(query, target, COMMAS.replaced(query.separator), check, query.person)
+    X, y, groups = inputs.given(query, target, COMMAS.replaced(query.separator), check, query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
-    with Spending(spent, query.out, "schema", "The release may have begun") as spending:
+    with inputs.Spending(spent, query.out, "schema", "The release may have begun") as spending:
         with spending.watching(X, y) as records:
             schema = private_schema(
                 records,
@@ -175,25 +119,14 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
         certificate = schema.certificate_
         if query.as_json:
             ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-            write_json({"schema": schema.to_dict(), "ranges": ranges, "certificate": certificate_values(certificate)})
+            inputs.write_json(
+                {"schema": schema.to_dict(), "ranges": ranges, "certificate": inputs.certificate_values(certificate)}
+            )
         else:
             click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
 
 
-@click.command()
-@options("schema", "target", "system", "param", "allow-inferred")
-@click.option(
-    "--try",
-    "tried",
-    multiple=True,
-    required=True,
-    metavar="NAME=VALUE,...",
-    help="The values of a parameter to try; repeatable. Every combination is a candidate.",
-)
-@click.option("--refit", type=float, default=0.5, show_default=True, help="The share of epsilon for the final fit.")
-@query_options(
-    "The budget of the search and the final fit.", None, "The model file to write, completely or not at all."
-)
+@command("search")
 def search(
     query: Query,
     schema_path: Path,
@@ -204,57 +137,65 @@ def search(
     allow_inferred: bool,
     refit: float,
 ) -> None:
-    """Select parameters by the records of DATA within one budget, save the model, and write the certificate to stdout.
-
-    Only the selected candidate and its model are shown. Defaults are usually better, because they get the whole budget:
-    docs/tuning.md.
-    """
     assert query.out is not None
     refuse_overwriting(query.out, query.force, *query.paths, schema_path)
-    schema = load_schema(schema_path, target, query.person)
-    check_given(schema, schema_path, allow_inferred=allow_inferred)
+    schema = inputs.load_schema(schema_path, target, query.person)
+    inputs.check_given(schema, schema_path, allow_inferred=allow_inferred)
     kind = system_class(system or default_system(schema))
-    start = kind(schema=schema, **read_parameters(kind, pairs))
+    start = kind(schema=schema, **inputs.read_parameters(kind, pairs))
     grid: dict[str, list[Any]] = {}
     for pair in tried:
         name, _, values = pair.partition("=")
         if name.strip() in grid:
             raise click.UsageError(f"--try {name.strip()} is given twice; keep one, with all its values.")
         each = [f"{name}={value}" for value in values.split(",")] if "=" in pair else [pair]
-        grid[name.strip()] = [value for one in each for value in read_parameters(kind, [one]).values()]
+        grid[name.strip()] = [value for one in each for value in inputs.read_parameters(kind, [one]).values()]
     searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
-    check_stdout(query.out)
+    inputs.check_stdout(query.out)
     form = schema.file_form.replaced(query.separator)
-    X, y, groups = given(query, str(schema.target), form, lambda t, p: check_columns(t, schema, p), schema.person)
-    with Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
+    X, y, groups = inputs.given(
+        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
+    )
+    with inputs.Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
         with spending.watching(X, y) as records:
             searched.fit(records, y, groups)
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
         if query.as_json:
-            write_json({"model": str(out), "best_params": best, "certificate": certificate_values(certificate)})
+            inputs.write_json(
+                {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
+            )
         else:
             shown = ", ".join(f"{name}={value}" for name, value in best.items())
             click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
 
 
-@click.command()
-@options("schema", "system", "param", "adjacency", "records-per-person", "json")
-@click.option("--records", type=int, required=True, help="The number of records, as their owner states it.")
-@epsilon_option("The budget to plan for.", required=True)
-@delta_option("The delta, if the system has one.")
+@command("plan")
 def plan(
-    schema_path: Path, system: str | None, pairs: Sequence[str], delta: float | None, as_json: bool, **claim: Any
+    schema_path: Path,
+    system: str | None,
+    pairs: Sequence[str],
+    delta: float | None,
+    out: Path | None,
+    force: bool,
+    as_json: bool,
+    **claim: Any,
 ) -> None:
-    """Show what a fit would cost and how large its noise would be, before anything is spent.
-
-    It reads a schema and no records.
-    """
+    if out is not None and out.suffix not in PICTURES:
+        raise click.UsageError(f"--out {out.name} names no picture; let it end in {' or '.join(PICTURES)}.")
+    refuse_overwriting(out, force, schema_path)
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))
-    outlook = plan_fit(schema, system=system, **claim, **read_parameters(kind, pairs, delta))
+    arguments = {"system": system, **claim, **inputs.read_parameters(kind, pairs, delta)}
+    outlook = plan_fit(schema, **arguments)
+    if out is not None:
+        figure = new_figure(14.4, 4.8)
+        PlanDisplay.from_schema(schema, **arguments).plot(figure.subplots(1, 3))
+        with atomic_file(out, replace=force) as part:
+            figure.savefig(part, format=out.suffix[1:])
+        click.echo(f"wrote {out}", err=True)
     if as_json:
-        write_json(outlook.to_dict())
+        inputs.write_json(outlook.to_dict())
     else:
         click.echo(str(outlook))

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
+from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,9 @@ from hedgerow.errors import EngineError
 if TYPE_CHECKING:
     from hedgerow.engines.federated import Owner
 
-SIZE = 8  # bytes of a length
 MOST_BYTES = 1 << 30  # of a message
 AT_ONCE = 16  # connections that wait
+GONE = (OSError, EOFError)  # what a connection whose other end closed raises
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message
 
 
@@ -39,41 +40,40 @@ class Resident:
     """
 
     def __init__(self, owner: Owner, path: str | os.PathLike[str]) -> None:
-        self._owner, self._path = owner, Path(path)
+        self._owner, self._path, self._closed = owner, Path(path), False
         self._path.unlink(missing_ok=True)
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.bind(os.fspath(self._path))
-        self._socket.listen(AT_ONCE)
+        self._listener = Listener(os.fspath(self._path), "AF_UNIX", AT_ONCE)
 
     def serve(self) -> None:
         """Answer until the socket is closed."""
-        while True:
+        while not self._closed:
             try:
-                connection, _ = self._socket.accept()
+                connection = self._listener.accept()
             except OSError:
                 return
             threading.Thread(target=self._one, args=(connection,), daemon=True).start()
 
-    def _one(self, connection: socket.socket) -> None:
-        with connection, suppress(OSError):  # a client that is gone sends its message again
-            _send(connection, self._owner.handle(_receive(connection)))
+    def _one(self, connection: Connection) -> None:
+        with connection, suppress(*GONE):  # a client that is gone sends its message again
+            connection.send_bytes(self._owner.handle(connection.recv_bytes(MOST_BYTES)))
 
     def close(self) -> None:
         """Answer no more, and remove the socket."""
-        with suppress(OSError):  # it wakes ``accept``
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._path.unlink(missing_ok=True)
+        if not self._closed:
+            self._closed = True
+            with suppress(OSError), socket.socket(socket.AF_UNIX) as call:  # it wakes ``accept``
+                call.setblocking(False)  # where others wait already, they do
+                call.connect(os.fspath(self._path))
+            self._listener.close()
 
 
 def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
     """Return the reply of the owner whose socket this is, or raise EngineError where none answers."""
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-            connection.connect(os.fspath(path))
-            _send(connection, message)
-            return _receive(connection)
-    except OSError:
+        with Client(os.fspath(path), "AF_UNIX") as connection:
+            connection.send_bytes(message)
+            return connection.recv_bytes(MOST_BYTES)
+    except GONE:
         raise EngineError("the owner's process does not answer; start it by hedgerow federate owner.") from None
 
 
@@ -120,24 +120,3 @@ def client_app() -> Any:
         return flwr.Message(flwr.RecordDict({FIELD: fields}), reply_to=message)
 
     return app
-
-
-def _send(connection: socket.socket, data: bytes) -> None:
-    connection.sendall(len(data).to_bytes(SIZE, "little") + data)
-
-
-def _receive(connection: socket.socket) -> bytes:
-    size = int.from_bytes(_exactly(connection, SIZE), "little")
-    if size > MOST_BYTES:
-        raise OSError("a message is too long")
-    return _exactly(connection, size)
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = bytearray()
-    while len(data) < size:
-        part = connection.recv(min(size - len(data), 1 << 20))
-        if not part:
-            raise ConnectionError("the other end closed")
-        data += part
-    return bytes(data)

@@ -13,21 +13,8 @@ import numpy.typing as npt
 
 from hedgerow.reading.cells import count_values, public_value
 from hedgerow.reading.persons import person_text
-from hedgerow.schema import Categorical, Date, Numeric, Schema
+from hedgerow.schema import Categorical, Date, Numeric, Schema, infer
 from hedgerow.schema.features import Feature, Value
-from hedgerow.schema.infer import (
-    IN_MOSTLY,
-    SHARE,
-    WORDS,
-    Column,
-    Draft,
-    codes_as_text,
-    draft_of,
-    guess_classes,
-    guess_feature,
-    guess_range,
-    question_of,
-)
 from hedgerow.texts import counted, listed
 
 RARE = 10  # a value with fewer records may identify a person
@@ -66,11 +53,13 @@ def draft_schema(
     columns that look like ids or free text, and those without a cell, are to be ignored, as long as a feature remains.
     """
 
-    def guess(column: Column) -> Feature:
-        return guess_feature(column, MOST_VALUES, lenient=True)
+    def guess(column: infer.Column) -> Feature:
+        return infer.guess_feature(column, MOST_VALUES, lenient=True)
 
-    read = {name: draft_of(cells, missing, SHARE, guess) for name, cells in columns.items() if name != target}
-    label = draft_of(columns[target], missing, SHARE, guess_range if outcome else guess)
+    read = {
+        name: infer.draft_of(cells, missing, infer.SHARE, guess) for name, cells in columns.items() if name != target
+    }
+    label = infer.draft_of(columns[target], missing, infer.SHARE, infer.guess_range if outcome else guess)
     records, labels = len(columns[target]), label.column
     person = likely_person({name: draft.column for name, draft in read.items()}, records, missing)
     notes = [] if person is None else [person]
@@ -90,9 +79,9 @@ def draft_schema(
         oddities = [f"{counted(records - numbers, 'record')} with no number"] * (numbers < records)
         if not numbers:
             entry, oddities = f"of the target {target!r}: no cell is a number, and the range 0 to 1 is made up", []
-        notes.append(Note("outcome", entry, (*oddities, *_absent(label), *question_of(labels))))
+        notes.append(Note("outcome", entry, (*oddities, *_absent(label), *infer.question_of(labels))))
         return schema, notes
-    classes = guess_classes(labels, plain=True)
+    classes = infer.guess_classes(labels, plain=True)
     oddities = _odd_values(classes, labels.records_with(classes))
     if len(classes) > MANY_CLASSES:
         oddities = ["so many that --target may name the wrong column; pass --outcome if it is a number to predict"]
@@ -100,7 +89,7 @@ def draft_schema(
     return Schema(features, classes, classes_origin="inferred", **declared), notes
 
 
-def likely_person(columns: Mapping[str, Column], records: int, missing: Sequence[str]) -> Note | None:
+def likely_person(columns: Mapping[str, infer.Column], records: int, missing: Sequence[str]) -> Note | None:
     """Return a note on the column that most likely identifies persons, by its name or values; None if no column does.
 
     Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
@@ -126,10 +115,10 @@ def likely_person(columns: Mapping[str, Column], records: int, missing: Sequence
     return max(candidates, key=lambda one: one[:2])[2] if candidates else None
 
 
-def _are_ids(column: Column) -> bool:
+def _are_ids(column: infer.Column) -> bool:
     """Return whether cells look like ids: consecutive numbers, or words that are neither dates nor amounts."""
     there = column.numbers[np.isfinite(column.numbers)]
-    if not column.forms and IN_MOSTLY * (len(column.cells) - len(there)) <= len(column.cells):
+    if not column.forms and infer.IN_MOSTLY * (len(column.cells) - len(there)) <= len(column.cells):
         distinct = np.unique(there)
         if (there == np.rint(there)).all():
             return _is_numbering(distinct)
@@ -155,7 +144,7 @@ def _note_on_person(name: str, sizes: Sequence[int], records: int) -> Note:
     return Note(name, f"identifies persons, so it is no feature: {persons}", tuple(oddities))
 
 
-def _absent(draft: Draft) -> Iterator[str]:
+def _absent(draft: infer.Draft) -> Iterator[str]:
     """Yield how many cells will count as missing, and why."""
     texts = {**draft.markers, **draft.own}
     if texts:
@@ -164,7 +153,7 @@ def _absent(draft: Draft) -> Iterator[str]:
         yield f"{counted(sum(texts.values()), 'other cell')} will count as missing: {'; '.join(lists)}"
 
 
-def _note_on(name: str, draft: Draft) -> Note:
+def _note_on(name: str, draft: infer.Draft) -> Note:
     column, feature = draft.column, draft.feature
     if isinstance(feature, Categorical):
         return _note_on_values(name, draft, feature)
@@ -183,7 +172,7 @@ def _note_on(name: str, draft: Draft) -> Note:
     oddities = [*_absent(replace(draft, markers=draft.markers | dict(sorted(others.items()))))]
     if is_date and any(ZONE.search(str(cell)) for cell in column.cells[:ZONED].tolist()):
         oddities.append("times with a zone are read in UTC, where a midnight east of Greenwich is on the day before")
-    if not is_date and codes_as_text(column):
+    if not is_date and infer.codes_as_text(column):
         oddities.append(
             "codes that begin with 0, or 1.1 and 1.10? Then list them as values, with as_text = true, or ignore them"
         )
@@ -202,15 +191,15 @@ def _note_on(name: str, draft: Draft) -> Note:
             oddities.append(
                 f"only {counted(len(distinct), 'whole number')}: codes of categories, to be written as values?"
             )
-    return Note(name, entry, (*oddities, *question_of(column)), is_id)
+    return Note(name, entry, (*oddities, *infer.question_of(column)), is_id)
 
 
-def _note_on_values(name: str, draft: Draft, feature: Categorical) -> Note:
+def _note_on_values(name: str, draft: infer.Draft, feature: Categorical) -> Note:
     column = draft.column
     found = count_values(column.cells, (), column.counts)
     values, counts = [public_value(key) for key in found], np.array([*found.values()])
     distinct, kept = len(values), len(feature.values)
-    marks = [value for value in values if value in WORDS]
+    marks = [value for value in values if value in infer.WORDS]
     is_marker = [f"is {listed(marks)} a value? If it is a missing cell, move it to missing"] * bool(marks)
     if feature.as_text:
         distinct = len({str(cell).strip() for cell in column.cells.tolist()})
@@ -226,7 +215,7 @@ def _note_on_values(name: str, draft: Draft, feature: Categorical) -> Note:
     else:
         oddities += ["free text or an id?"] if is_id or kept < distinct else _odd_values(values, counts)
         oddities += is_marker
-    return Note(name, counted(distinct, "value"), (*oddities, *question_of(column)), is_id)
+    return Note(name, counted(distinct, "value"), (*oddities, *infer.question_of(column)), is_id)
 
 
 def _range_of(feature: Numeric) -> str:

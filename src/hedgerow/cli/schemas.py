@@ -13,64 +13,23 @@ from typing import Any
 import click
 import numpy as np
 
-from hedgerow.cli import NOTHING_READ
+from hedgerow.cli import NOTHING_READ, TEXTS
 from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
-from hedgerow.cli.options import files_argument, missing_option, options, out_option, refuse_overwriting
+from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.files import atomic_file
+from hedgerow.reading import table_file
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import check_no_name_twice, read_columns
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
-from hedgerow.reading.table_file import (
-    batches_of,
-    compare_header,
-    guess_format,
-    open_table,
-    unread,
-    whole,
-)
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable
 
-HEAD = """\
-# DRAFT by `hedgerow schema init`, read off the records. Trained with it as it is, a model has NO guarantee.
-# Replace or confirm each entry by public knowledge, then delete its line origin = "inferred" (classes_origin for the classes).
 
-"""
-
-BEFORE = """\
-Every entry of this draft was read off the records. Training with it as it is gives NO guarantee, and the draft and this list
-hold raw values: they must not leave the building. Confirm each entry by public knowledge:
-"""
-
-AFTER = """
-What to look for
-  written     delimiter, encoding, decimal, thousands and date_format are guesses at how the text is written: 03/04/2025 has two
-              readings, and so has 1.234
-  ranges      an end that is one person's value, also of an outcome: write the range that was known before the data
-  categories  a rare one that names a person; one that could occur but did not; a marker of missing cells: move it to missing
-  missing     the markers: missing holds for all columns, unless they declare the value, and a feature may have its own
-  person      the column that says whose a record is, and how many records of one person may be read: correct it, or delete both
-  ids         any other column in which nearly every record has its own value: list it under ignore
-  later       a column that is known only after the label, such as the date of a discharge: list it under ignore, since a new
-              record will not have it
-  labels      the right target, and all classes that are publicly possible
-
-Correct an entry, then delete its line origin = "inferred" (of the classes: classes_origin = "inferred"). By that you state that
-the entry is public knowledge and would be the same without these records. A line reason = "..." (classes_reason) may say why:
-certificates and cards show it. `hedgerow train` refuses a schema with an entry that is still inferred."""
-
-
-@click.command("init")
-@files_argument
-@click.option("--target", help="The column of labels. [default: the last column]")
-@click.option("--outcome", is_flag=True, help="The label is a number to predict: draft a regressor's schema.")
-@missing_option
-@out_option("The TOML file to write. [default: stdout]")
-@options("separator", "force")
+@command("schema init")
 def init(
     data: tuple[Path, ...],
     target: str | None,
@@ -80,26 +39,20 @@ def init(
     force: bool,
     separator: str | None,
 ) -> None:
-    """Draft a schema from the records of DATA: a CSV or Parquet file by its name, or a quoted pattern.
-
-    For a CSV file, the draft declares what it detects: the character between cells, the encoding (UTF-8, otherwise Windows-1252),
-    decimal commas, thousands separators and formats of dates.
-
-    The draft is TOML. Every entry in it is marked as inferred, and no guarantee holds for a model that is trained with such an
-    entry. What the data owner must confirm, and how, is written to stderr. Both show raw values and are for the data owner only.
-    """
     refuse_overwriting(out, force, *data)
-    forms = [guess_format(path, separator) for path in data]
+    forms = [table_file.guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
     with ExitStack() as stack:
         progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
         for table, path in zip(tables, data, strict=True):
             _check_header(table.header, path)
             if set(table.header) != set(tables[0].header):
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
         target = _checked_target(tables[0].header, target, data[0])
-        columns = read_columns(whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False)
+        columns = read_columns(
+            table_file.whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False
+        )
     if not columns.n_rows:
         raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
     cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
@@ -109,7 +62,7 @@ def init(
             delimiter=None if form.separator == "," else form.separator,
             encoding=None if form.is_utf8 else form.encoding,
         )
-    text = HEAD + draft.to_toml()
+    text = TEXTS["draft-head"] + draft.to_toml()
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -117,7 +70,7 @@ def init(
             part.write_text(text, encoding="utf-8", newline="\n")
     for line in _advice(notes):
         click.echo(line, err=True)
-    for warning in unread(tables):
+    for warning in table_file.unread(tables):
         click.echo(f"WARNING: {warning}", err=True)
     if out is not None:
         click.echo(f"wrote {out}", err=True)
@@ -153,7 +106,7 @@ def _checked_target(header: Sequence[str], target: str | None, data: Path) -> st
 
 
 def _advice(notes: Sequence[Note]) -> Iterator[str]:
-    yield BEFORE
+    yield TEXTS["draft-before"]
     width = max(len(printable(note.name)) for note in notes)
     for note in notes:
         yield f"  {printable(note.name):<{width}}  {printable('; '.join([note.entry, *note.oddities]))}"
@@ -163,12 +116,10 @@ def _advice(notes: Sequence[Note]) -> Iterator[str]:
             f"\nLikely ids or free text, which no schema should list: {listed(ids)}. Ignore {it_or_them(ids)}, as the draft does "
             "if another feature remains."
         )
-    yield AFTER
+    yield TEXTS["draft-after"]
 
 
-@click.command("check")
-@files_argument
-@options("schema", "target", "person", "separator", "json")
+@command("schema check")
 def check(
     data: tuple[Path, ...],
     schema_path: Path,
@@ -177,15 +128,6 @@ def check(
     separator: str | None,
     as_json: bool,
 ) -> None:
-    """Count the disagreements between the records of DATA and a schema.
-
-    The exit code is 2 if `hedgerow train` would refuse the file. It is 5 if a fit would learn nothing from the labels or from
-    some column, because no cell has the declared form, so that a script can stop before it trains. It is 0, with a warning on
-    stderr, if few labels have the declared form.
-
-    It is for the data owner only. The counts are raw, so they must not leave the building, and a schema that is adjusted to them
-    is read off the records. DATA is a CSV or Parquet file by its name, or a quoted pattern.
-    """
     schema = load_schema(schema_path, target, person)
     counts, report = _count(data, schema, schema.file_form.replaced(separator))
     if as_json:
@@ -206,16 +148,18 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
     label = str(schema.target)
     with ExitStack() as stack:
         progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
         wanted = columns_of(schema)
-        compared = [compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)]
+        compared = [
+            table_file.compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)
+        ]
         lacking, extra = (list(dict.fromkeys(chain(*names))) for names in zip(*compared, strict=True))
         extra = [name for name in extra if name not in schema.ignore]
         there = [name for name in wanted if name not in lacking]
         features = {name: schema.features[name] for name in there if name in schema.features}
         checker = Checker(features, schema.missing, schema.labels if label in there else None)
         ids, key = Counter[bytes](), os.urandom(32)
-        for batch, share in batches_of(tables, [path.stat().st_size for path in data], there):
+        for batch, share in table_file.batches_of(tables, [path.stat().st_size for path in data], there):
             progress.read(share)
             checker.add({name: batch[name] for name in features}, batch.get(label))
             if schema.person in there:
@@ -251,7 +195,7 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
         "features": {name: {kind: getattr(column, kind) for kind in KINDS} for name, column in report.features.items()},
         "persons": persons,
         "labels": labels and {kind: getattr(labels, kind) for kind in (KINDS if schema.outcome else KINDS[:2])},
-        "warnings": [*unread(tables), *report.findings],
+        "warnings": [*table_file.unread(tables), *report.findings],
         "refusal": refusal,
     }, report
 

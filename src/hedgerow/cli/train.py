@@ -13,30 +13,8 @@ import click
 from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.group_cards import GroupCards
-from hedgerow.cli.inputs import (
-    Spending,
-    card_values,
-    check_columns,
-    check_files,
-    check_given,
-    check_records,
-    check_stdout,
-    load_schema,
-    model_values,
-    read_parameters,
-    records_of,
-    write_json,
-)
-from hedgerow.cli.options import (
-    InputFile,
-    Query,
-    checked,
-    epsilon_option,
-    options,
-    query_options,
-    refuse_overwriting,
-    share,
-)
+from hedgerow.cli import inputs
+from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import signer
@@ -53,38 +31,7 @@ OF_A_PROMISE = (
 )
 
 
-@click.command()
-@options("schema", "target", "system", "param", "allow-inferred")
-@click.option(
-    "--init",
-    type=InputFile(),
-    metavar="MODEL",
-    help="Start from a model of public records or an earlier release. Costs for the same records add up.",
-)
-@click.option(
-    "--public-start",
-    is_flag=True,
-    help="State that the records of the model of --init, and of its own starts, are public. The certificate repeats it.",
-)
-@click.option(
-    "--holdout",
-    type=float,
-    callback=checked(share),
-    metavar="SHARE",
-    help="Keep about this share of the persons (or lines) out of training, for a report card. Requires --holdout-epsilon.",
-)
-@epsilon_option("The budget of the report card on the held-out lines.", "--holdout-epsilon", metavar="EPSILON")
-@click.option(
-    "--sign",
-    type=InputFile(),
-    metavar="KEY",
-    help="Sign the model file by this private key of Ed25519, a PEM file. `hedgerow inspect`, audit and card check it.",
-)
-@query_options(
-    "The whole privacy budget of the fit.",
-    "The delta of the guarantee, if the system has one.",
-    "The model file to write, completely or not at all.",
-)
+@command("train")
 def train(
     query: Query,
     schema_path: Path,
@@ -98,14 +45,6 @@ def train(
     holdout_epsilon: float | None,
     sign: Path | None,
 ) -> None:
-    """Fit a model on the records of DATA and save it. The privacy certificate goes to stdout.
-
-    A file is Parquet if its name ends in .parquet or .pq. Otherwise it is CSV, in UTF-8 with commas unless the schema's delimiter
-    and encoding say otherwise. Its first line has the names of the schema's features and of the target. A cell in quotes may hold
-    line breaks. Several files are read in the order of their names; with --holdout, the file must fit in memory. A public rule
-    leaves out each record that has another number of cells, an open quote, a missing or undeclared label, or an outcome that is
-    not a number. The number of these records is not reported.
-    """
     if (holdout is None) != (holdout_epsilon is None):
         raise click.UsageError(
             "--holdout SHARE keeps lines for a report card, and --holdout-epsilon EPSILON is its budget; pass both."
@@ -117,9 +56,9 @@ def train(
     whole = holdout is not None or not query.paths[0].is_file()
     if whole and len(query.paths) > 1:
         raise click.UsageError("--holdout reads one file into memory; pass one file.")
-    schema = load_schema(schema_path, target, query.person)
+    schema = inputs.load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
-    settings = read_parameters(kind, pairs, query.delta)
+    settings = inputs.read_parameters(kind, pairs, query.delta)
     if init is not None:
         if "init" not in inspect.signature(kind).parameters:
             raise click.UsageError(
@@ -129,26 +68,26 @@ def train(
     elif public_start:
         raise click.UsageError("--public-start states something about the model of --init; pass --init MODEL, too.")
     form, label = schema.file_form.replaced(query.separator), str(schema.target)
-    check_given(schema, schema_path, allow_inferred=allow_inferred)
+    inputs.check_given(schema, schema_path, allow_inferred=allow_inferred)
     model = kind(schema=schema, **query.claim(), **settings)
-    check_stdout(query.out if holdout is None else None)
+    inputs.check_stdout(query.out if holdout is None else None)
     delta = exact_delta(getattr(model, "delta", 0))
     claim = f"epsilon {decimal_text(exact(model.epsilon))}" + (f", delta {decimal_text(delta)}" if delta else "")
 
     # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
-    def run(spending: Spending) -> None:
+    def run(spending: inputs.Spending) -> None:
         parts = None
         if whole:
             path = query.paths[0]
-            columns = read_table(path, form, lambda table: check_columns(table, schema, path))
-            check_records(len(columns[label]), path)
+            columns = read_table(path, form, lambda table: inputs.check_columns(table, schema, path))
+            inputs.check_records(len(columns[label]), path)
             if holdout is not None:
                 parts = hold_out(columns, columns.pop(label), holdout, schema=schema)
                 columns = {**parts.X_train, label: parts.y_train}
             records = Records.from_batches([columns], label, memory=query.memory, spill=query.spill)
         else:
-            check_files(query.paths, form, lambda table, path: check_columns(table, schema, path))
-            records = records_of(query, label, form)
+            inputs.check_files(query.paths, form, lambda table, path: inputs.check_columns(table, schema, path))
+            records = inputs.records_of(query, label, form)
         with spending.watching(records, None) as watched:
             model.fit(watched, None)
         out = spending.save(partial(model.save, sign=sign), force=query.force)
@@ -159,7 +98,7 @@ def train(
             card = evaluate(model, parts.X_test, parts.y_test, epsilon=holdout_epsilon, **of_fit)
         _report(model, query, out, card)
 
-    with Spending(claim, query.out) as spending:
+    with inputs.Spending(claim, query.out) as spending:
         run(spending)
 
 
@@ -171,8 +110,8 @@ def _report(model: PrivateEstimator, query: Query, out: Path, card: Card | Group
     if query.as_json:
         held: dict[str, Any] | None = None
         if card is not None:
-            held = {**card_values(card), "covered_by_guarantee": card.certificate_.holds, "note": both}
-        write_json({"model": str(out), **model_values(model), "holdout": held})
+            held = {**inputs.card_values(card), "covered_by_guarantee": card.certificate_.holds, "note": both}
+        inputs.write_json({"model": str(out), **inputs.model_values(model), "holdout": held})
     else:
         click.echo(str(model.certificate_))
         if card is not None:

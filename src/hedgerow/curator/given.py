@@ -25,9 +25,8 @@ from hedgerow.files import MOST_RECORDS_OF_ONE
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.parameters import Choice, Constraint, Exact, Instance, Seed, WholeNumber, check_parameters
-from hedgerow.privacy.accounting import Adjacency, Event
-from hedgerow.privacy.certificate import Certificate, certify
-from hedgerow.privacy.claim import Claim, Start
+from hedgerow.privacy.accounting import Adjacency
+from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import exact, exact_delta
 from hedgerow.reading.cells import category_key
 from hedgerow.reading.columns import check_same_order, read_records
@@ -47,38 +46,12 @@ RULES: Mapping[str, Constraint] = {
 
 
 def promised(records: int, **given: Any) -> tuple[Claim, Randomness]:
-    """Return the claim of a query and the source of its draws, or raise ConfigurationError if a parameter is wrong.
-
-    ``records`` is the number of records of a person if ``records_per_person`` is None.
-    """
+    """Return the claim of a query and the source of its draws; ``records`` of a person if ``records_per_person`` is None."""
     values = check_parameters(given, {name: RULES[name] for name in given})
     delta = exact_delta(values.get("delta", 0))
     of_one = values["records_per_person"]
     claim = Claim(exact(values["epsilon"]), delta, values["adjacency"], records if of_one is None else of_one)
     return claim, Randomness(values["random_state"])
-
-
-def certified(
-    what: str,
-    event: Event,
-    schema: Schema | None,
-    claim: Claim,
-    randomness: Randomness,
-    assumptions: tuple[str, ...],
-    persons: Groups | None,
-    starts: tuple[Start, ...] = (),
-) -> Certificate:
-    return certify(
-        what,
-        event,
-        schema,
-        variant="private",
-        claim=claim,
-        seeded=randomness.seeded,
-        assumptions=assumptions,
-        person=None if persons is None else persons.name,
-        starts=starts,
-    )
 
 
 @without_sizes()
@@ -96,15 +69,20 @@ def read_given(
         X.check(schema, again=again, fit=call is not None)
         return X, None, True, X.groups_by(schema)
     check_same_order(X, groups, "groups")
-    X, groups = split_groups(schema.without_ignored(X), groups, schema.person)
-    X, target = without_column(X, schema.target)
+    X, target, persons = schema.without_ignored(X), None, None
+    if by_person := groups is not None or schema.person is not None:
+        X, groups = split_groups(X, groups, schema.person)
+    if schema.target is not None:
+        X, target = without_column(X, schema.target)
     read_target = y is None and target is not None
     if call is not None and call != Call():
         read_target |= check_call(call, schema, has_target=target is not None, has_names=not isinstance(X, np.ndarray))
     if read_target:
         y = target
     columns, labels = read_records(X, y, schema.features, schema.labels)
-    return columns, labels, columns.named, read_groups(groups, columns.n_rows, schema.missing, schema.person)
+    if by_person:
+        persons = read_groups(groups, columns.n_rows, schema.missing, schema.person)
+    return columns, labels, columns.named, persons
 
 
 def check_alone(y: Any, groups: Any) -> None:

@@ -151,11 +151,9 @@ class Curator:
     schema = property(attrgetter("_encoder.schema"), doc="What is public about the records.")
     max_bins = property(attrgetter("_encoder.max_bins"), doc="Equal-width bins of a numeric feature.")
     adjacency = property(attrgetter("_claim.adjacency"), doc="What neighboring data sets are.")
-    records_per_person = property(
-        attrgetter("_claim.records_per_person"), doc="The most records of a person that are read."
-    )
+    records_per_person = property(attrgetter("_claim.records_per_person"), doc="How many records of a person are read.")
     person = property(
-        attrgetter("_person"), doc='The column of person ids, "" if it has no name; None if there is none.'
+        attrgetter("_person"), doc='The column of person ids, "" if it is unnamed; None if there is none.'
     )
     named = property(attrgetter("_named"), doc="Whether the records had column names.")
     seeded = property(attrgetter("_randomness.seeded"), doc="Whether the noise comes from ``random_state``.")
@@ -179,15 +177,8 @@ class Curator:
     @property
     def certificate(self) -> Certificate:
         """The guarantee for all answers of this curator together."""
-        return certify(
-            "Curator",
-            Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst"),
-            self.schema,
-            variant="private",
-            claim=self._claim,
-            seeded=self._randomness.seeded,
-            person=self._person,
-        )
+        event = Pure(self._claim.pure, "a curator that stops at its budget", "questions of an analyst")
+        return certify("Curator", event, self.schema, self._claim, seeded=self.seeded, person=self._person)
 
     def __repr__(self) -> str:
         """Return the budget and the number of queries; it does not depend on the records."""
@@ -247,9 +238,7 @@ class Curator:
         parts = dict(zip(self.schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
         messages: tuple[str, ...] = ()
         if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
-            by_code = {
-                place: parts[name][0].sum(axis=1) for place, name in enumerate(self.schema.names) if name in wanted
-            }
+            by_code = {place: parts[name][0].sum(axis=1) for place, name in enumerate(parts) if name in wanted}
             deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
             messages = column_warnings(self._encoder, by_code, deviation)
         self._warn(messages)

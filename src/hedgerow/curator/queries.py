@@ -73,10 +73,7 @@ class Release(ABC):
 
     @abstractmethod
     def event(self, mechanism: Any, unit: int, table: Table) -> Event:
-        """Return what it costs every node.
-
-        ConfigurationError if the mechanism covers less than what a record of weight up to ``unit`` adds.
-        """
+        """Return what it costs every node, or raise ConfigurationError if it covers less than a record of this weight adds."""
 
     @abstractmethod
     def statistics(self, mechanism: Any, table: Table, nodes: Frontier) -> Iterator[tuple[Any, ...]]:
@@ -121,8 +118,7 @@ class Noisy(Release):
     def answer(self, drawn: Sequence[Any], table: Table) -> Integers:
         released = self._released(table)
         if released is None:
-            noisy: Integers = drawn[0]
-            return noisy
+            return np.asarray(drawn[0])
         counts = np.zeros((*released.shape, table.n_classes), dtype=np.int64)
         counts[released] = drawn[0]
         return counts
@@ -188,10 +184,7 @@ class SelectLabels(Release):
 
 @dataclass(frozen=True, eq=False)
 class CompareMinorities(Release):
-    """For each node whether its number of records outside its largest class is at most the mechanism's threshold.
-
-    One record changes that number by 0 or 1 (docs/proofs/gini.md).
-    """
+    """Whether each node's number of records outside its largest class is at most a threshold (docs/proofs/gini.md)."""
 
     of: Nodes
 

@@ -237,6 +237,5 @@ def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhe
     """Return whether counts clearly hold records inside, and others at most this share of them."""
     held, others = float(counts[inside].sum()), float(counts[~inside].sum())
     of_others = deviation * math.sqrt(np.count_nonzero(~inside))
-    return (
-        held > SURE * deviation * math.sqrt(np.count_nonzero(inside)) and others + margin * of_others < elsewhere * held
-    )
+    clear = held > SURE * deviation * math.sqrt(np.count_nonzero(inside))
+    return clear and others + margin * of_others < elsewhere * held

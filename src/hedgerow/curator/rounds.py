@@ -27,15 +27,14 @@ def check_cuts(
         and bins.group.shape == (1 << len(cuts), int(np.diff(offsets)[bins.feature].max()))
         and int(bins.group.min()) >= 0
     )
-    sound = sound and all(
-        0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by] and set(cut.side.tolist()) == {0, 1} for cut in cuts
-    )
+    for cut in cuts:
+        sound = sound and 0 <= cut.by < len(codes) and len(cut.side) == codes[cut.by]
+        sound = sound and set(cut.side.tolist()) == {0, 1}
     if splits is not None:
         sound = sound and len(set(splits.by)) == len(splits.by) == len(splits.group) == len(splits.ordered) > 0
-        sound = sound and all(
-            0 <= by < len(codes) and len(group) == codes[by] and set(group.tolist()) == set(range(int(group.max()) + 1))
-            for by, group in zip(splits.by, splits.group, strict=True)
-        )
+        for by, group in zip(splits.by, splits.group, strict=False):
+            sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
+            sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if not sound:
         raise ConfigurationError(
             "these cuts read other features or codes than the records have, or one has not two sides; build them anew."
@@ -78,10 +77,7 @@ def cells_of(cuts: Sequence[Cut]) -> Cells:
 
 
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
-    """Return the absolute sums added over the two sides of a cut at each code, in all cells, (codes,); see ``Cut.at``.
-
-    ``sums`` is of shape (cells, codes, channels), ``ordered`` of shape (features,).
-    """
+    """Return, of sums (cells, codes, channels), the absolute ones added over both sides of a cut at each code, (codes,)."""
     total = sums[:, : offsets[1]].sum(axis=1, keepdims=True)
     first = np.cumsum(sums, axis=1)
     before = np.arange(len(offsets) - 1)[:, None] * total  # each feature's codes hold every record once
@@ -135,10 +131,7 @@ class Splits:
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def scores(self, sums: Integers, offsets: Integers) -> Integers:
-        """Return the absolute sums over the cells of each cut with each feature, (cuts, features).
-
-        ``sums`` is of shape (cells, groups, codes, channels).
-        """
+        """Return, of sums (cells, groups, codes, channels), the absolute ones over the cells of each cut, (cuts, features)."""
         whole, by_feature = self.whole(sums)[:, None], []
         for p in range(len(self.by)):
             own = sums[:, self.starts[p] : self.starts[p + 1]]
@@ -271,25 +264,21 @@ class Round:
         # A record adds its channels times a column of such norms
         check_sums(self._rule, noise, l1, l2_squared)
         self._charge(noise.event("sums", draws=sums.size))
-        noisy: Integers = self._randomness.draw(noise, np.ascontiguousarray(sums))
-        return noisy
+        return np.asarray(self._randomness.draw(noise, np.ascontiguousarray(sums)))
 
 
 @dataclass(frozen=True, eq=False)
 class OwnersRound(Round):
-    """A round in which owners add the noise: nobody has the sums without it, so nothing is selected and no basis is used.
+    """A round in which owners add the noise: nobody has the sums without it, so nothing is selected and no basis is used."""
 
-    ``_ask`` returns the sums of a query with noise in shares.
-    """
-
-    _layout: Layout = field(default_factory=Layout, repr=False)
+    _layout: Layout = field(default=Layout(), repr=False)
+    # Returns the sums of a query with noise in shares
     _ask: Callable[[Sums, DiscreteGaussian], Integers] = field(kw_only=True, repr=False)
 
     def _check(self, mechanism: Selection) -> None:
         raise ConfigurationError("owners who add the noise answer no selections.")
 
     def sums(self, candidate: Candidate, noise: Noise, basis: Basis | None = None) -> Integers:
-        """Return the sums of the channels by the cells and codes of a feature, (cells, codes, channels), with noise."""
         first, last = self._offsets[candidate.feature : candidate.feature + 2].tolist()
         cells, layout = self._layout.cells.n_cells, self._layout
         if layout.bins is None:
@@ -298,7 +287,6 @@ class OwnersRound(Round):
         return self._asked(layout, noise)
 
     def whole_sums(self, noise: Noise) -> Integers:
-        """Return the sums of the channels over all records, (channels,), with noise."""
         return np.asarray(self._asked(Layout(whole=True), noise)[0, 0])
 
     def _asked(self, layout: Layout, noise: Noise) -> Integers:

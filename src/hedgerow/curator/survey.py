@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
+from hedgerow.curator.queryable import Queryable
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.curator.rounds import Candidate, Round
 from hedgerow.errors import FileFormatError
@@ -53,8 +54,8 @@ def fine_cuts(kind: Numeric) -> list[float]:
     if isinstance(kind, Date) or len(even) < FINE - 1:  # time has no zero, and few values need no more bins
         return [*even.tolist()]
     distance = max(-kind.low, kind.high) * 2.0 ** (-OCTAVES * (np.arange(NARROW) + 0.5) / NARROW)
-    signs = [sign for sign, end in ((-1, -kind.low), (1, kind.high)) if end > 0]
-    narrow = np.concatenate([sign * distance[:: len(signs)] for sign in signs])
+    signs = np.array([-1, 1])[np.array([-kind.low, kind.high]) > 0]
+    narrow = np.multiply.outer(signs, distance[:: len(signs)]).reshape(-1)
     narrow = narrow[(narrow > kind.low) & (narrow < kind.high)]
     edges = np.unique(np.concatenate([kind.bin_edges(FINE - len(narrow)), narrow]))
     if isinstance(kind, Integer):
@@ -84,9 +85,8 @@ def merged_encoder(arrays: Mapping[str, npt.NDArray[Any]], fine: Encoder) -> Enc
             same = np.abs(kept - nearest) <= 1e-12 * np.abs(nearest)
         if not same.all():
             raise FileFormatError(DAMAGED)
-    return Encoder(
-        fine.schema.cut_at({name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}), FINE
-    )
+    by_name = {name: kept.tolist() for name, kept in zip(fine.schema.names, cuts, strict=True)}
+    return Encoder(fine.schema.cut_at(by_name), FINE)
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,17 @@ class Ones(ChannelRule):
 
 
 class Survey:
-    """Histograms of the numeric features of all records, for a share of a budget, by which their fine bins are merged.
-
-    Its ``event`` is their cost, and ``left`` the share of the budget that they leave.
-    """
+    """Histograms of the numeric features of all records, for a share of a budget, by which their fine bins are merged."""
 
     def __init__(self, budget: Budget, encoder: Encoder, share: Fraction = SHARE) -> None:
         self.encoder = encoder
         self._numeric: list[int] = np.flatnonzero(list(map(len, encoder.edges))).tolist()
         self._noise: Noise | None = None
-        self.event, self.left = Sequence(()), Fraction(1)
+        self._deviation = 0.0
+        self.event, self.left = Sequence(()), Fraction(1)  # their cost, and the share of the budget that they leave
         if self._numeric:
             self._noise = (budget * share / len(self._numeric)).noise()
+            self._deviation = self._noise.deviation
             event = self._noise.event("fine bins of a numeric feature", draws=int(encoder.n_codes.max()))
             self.event, self.left = Sequence((event,) * len(self._numeric)), 1 - share
 
@@ -126,10 +125,24 @@ class Survey:
             return {}
         return {feature: ones.sums(Candidate(feature), self._noise)[0, :, 0] for feature in self._numeric}
 
-    def column_warnings(
-        self, histograms: Mapping[int, Integers], total: tuple[float, float] | None = None
-    ) -> tuple[str, ...]:
-        return () if self._noise is None else column_warnings(self.encoder, histograms, self._noise.deviation, total)
+    def merge(self, curator: Queryable, bins: int, total: tuple[float, float] | None = None) -> tuple[Encoder, Floats]:
+        """Merge the records' fine bins to about ``bins``, and warn of columns; ``total`` is as for ``column_warnings``.
+
+        Return the encoder of the merged bins, and how many records each code has, (codes of all features,): 0 where noise hides
+        it, 1 of categories.
+        """
+        histograms, deviation = self.histograms(curator.open_round(Ones())), self._deviation
+        curator.warnings += column_warnings(self.encoder, histograms, deviation, total)
+        into, masses = self.merged(histograms, bins), []
+        curator.merge(into)
+        for feature, codes in enumerate(into):
+            members = np.bincount(codes)
+            mass: Any = np.ones(len(members))
+            if feature in histograms:
+                mass = np.bincount(codes, histograms[feature])
+                mass = np.where(mass > CLEAR * deviation * np.sqrt(members), mass, 0)
+            masses.append(mass)
+        return self.encoder.merged(into), np.concatenate(masses)
 
     def merged(self, histograms: Mapping[int, Integers], bins: int) -> list[Integers]:
         """Return for each feature what its codes become: about so many bins of a numeric one, categories as they are."""
@@ -146,18 +159,6 @@ class Survey:
             merged = by_width_and_mass(np.where(counts >= least, counts, 0), widths, bins, BY_MASS)
             into[feature] = np.append(merged, merged[-1] + 1)
         return into
-
-    def masses(self, histograms: Mapping[int, Integers], into: list[Integers]) -> Floats:
-        """Return how many records each merged code has, (codes of all features,), 0 where noise hides it; 1 of categories."""
-        masses = []
-        for feature, codes in enumerate(into):
-            members = np.bincount(codes)
-            if feature in histograms and self._noise is not None:
-                mass = np.bincount(codes, histograms[feature])
-                masses.append(np.where(mass > CLEAR * self._noise.deviation * np.sqrt(members), mass, 0))
-            else:
-                masses.append(np.ones(len(members)))
-        return np.concatenate(masses)
 
 
 def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tuple[str, ...]:

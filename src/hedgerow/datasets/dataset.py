@@ -88,6 +88,12 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
 
 
+def packaged_schema(name: str) -> Schema:
+    """Return the schema of a set that stands in a file beside this module."""
+    with resources.as_file(resources.files("hedgerow.datasets") / f"{name}.toml") as path:
+        return Schema.load(path)
+
+
 @dataclass(frozen=True)
 class Published:
     """A data set as its publisher has it: a file of records to train on and, if there is one, a file of records to test on.
@@ -103,17 +109,11 @@ class Published:
     page: str
     rows: Callable[[list[str]], Iterable[Sequence[str]]]
     url: str | None = None
-    schema: Callable[[], Schema] | None = None  # by default the packaged one of its name
     dtype: Any = object
     max_bytes: int = 32 * 2**20
 
     def load(self, data_home: str | os.PathLike[str] | None = None) -> Dataset:
-        texts = self.read_files(data_home)
-        if self.schema is None:
-            with resources.as_file(resources.files("hedgerow.datasets") / f"{self.name}.toml") as path:
-                schema = Schema.load(path)
-        else:
-            schema = self.schema()
+        texts, schema = self.read_files(data_home), packaged_schema(self.name)
         parts: list[npt.NDArray[Any]] = []
         for name in self.hashes:  # each text is let go once it is read: those of Census-Income have 156 MB
             cells = (cell for row in self.rows(texts.pop(name).splitlines()) for cell in row)

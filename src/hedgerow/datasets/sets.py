@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.datasets.dataset import Dataset, Published
+from hedgerow.datasets.dataset import Dataset, Published, packaged_schema
 from hedgerow.errors import ConfigurationError, DatasetError, install_words
-from hedgerow.schema import Categorical, Integer, Numeric, Schema
+from hedgerow.files import packaged_table
+from hedgerow.schema import Schema
 
-UCI = "https://archive.ics.uci.edu"
+SOURCES = packaged_table("hedgerow.datasets", "sources")
 
 # Adult, from 1996: the label is whether a person earns more than 50 000 dollars a year
 
@@ -26,17 +27,7 @@ def _adult_rows(lines: list[str]) -> Iterator[list[str]]:
             yield [cell.strip() for cell in line.rstrip(".").split(",")]  # labels of the test file end in a dot
 
 
-ADULT = Published(
-    "adult",
-    folder="adult",
-    hashes={
-        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-    },
-    page=f"{UCI}/dataset/2/adult",
-    url=f"{UCI}/static/public/2/adult.zip",
-    rows=_adult_rows,
-)
+ADULT = Published("adult", rows=_adult_rows, **SOURCES["adult"])
 
 
 def load_adult(
@@ -90,15 +81,7 @@ def _without(data: Dataset, name: str, only: str | None = None) -> Dataset:
 
 # Bank Marketing: the label is whether a client subscribes to a term deposit
 
-BANK = Published(
-    "bank",
-    folder="bank_marketing",
-    # The file as published has \r\n line ends and the SHA-256 74adfc57...; this is the one with \n.
-    hashes={"bank-additional-full.csv": "233e260d5d1d506a2c10381da5b8c2f75f2c08d1b373ca7b825e39ebe1bd30df"},
-    page=f"{UCI}/dataset/222/bank+marketing",
-    url=f"{UCI}/static/public/222/bank+marketing.zip",
-    rows=lambda lines: csv.reader(lines[1:], delimiter=";"),
-)
+BANK = Published("bank", rows=lambda lines: csv.reader(lines[1:], delimiter=";"), **SOURCES["bank"])
 
 
 def load_bank(data_home: str | os.PathLike[str] | None = None) -> Dataset:
@@ -142,19 +125,7 @@ def _census_rows(lines: list[str]) -> Iterator[list[str]]:
         yield list(map(shared.setdefault, cells, cells))
 
 
-CENSUS_INCOME = Published(
-    "census_income",
-    folder="census_income_kdd",
-    hashes={
-        "census-income.data": "3676a81db7d3528f3f8b9f3c699d0f0aa28db45e6e994fa0b8ed38327539ee86",
-        "census-income.test": "98402b1ab879573d0a7f38a699a40258080e25e33d3401e7bf9c96d3fa0fab8c",
-    },
-    page=f"{UCI}/dataset/117/census+income+kdd",
-    url=f"{UCI}/static/public/117/census+income+kdd.zip",
-    # The files have 104 and 52 MB, and the zip holds them in a tar.gz, whose tar is unpacked on the way.
-    max_bytes=384 * 2**20,
-    rows=_census_rows,
-)
+CENSUS_INCOME = Published("census_income", rows=_census_rows, **SOURCES["census_income"])
 
 
 def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Dataset:
@@ -190,13 +161,7 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
 
 BALANCED_PER_CLASS = 7000  # records of each class that the eDPRF paper draws
 
-DIABETES = Published(
-    "diabetes_prediction",
-    folder="diabetes_prediction",
-    hashes={"diabetes_prediction_dataset.csv": "f233fc470e904201f35310d061cb46ca0a6bc7ca5c3e428b769fb4f87f69929b"},
-    page="https://www.kaggle.com/datasets/iammustafatz/diabetes-prediction-dataset",
-    rows=lambda lines: csv.reader(lines[1:]),
-)
+DIABETES = Published("diabetes_prediction", rows=lambda lines: csv.reader(lines[1:]), **SOURCES["diabetes_prediction"])
 
 
 def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *, balanced: bool = False) -> Dataset:
@@ -236,19 +201,14 @@ def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *,
 
 # Wall-Following Robot: the label is which move follows from 24 distances
 
-MOVES = ["Move-Forward", "Sharp-Right-Turn", "Slight-Left-Turn", "Slight-Right-Turn"]
 FORWARD, OTHER = "Move-Forward-or-Slight-Right-Turn", "Other-Turn"
 MERGED = {"Move-Forward": FORWARD, "Slight-Right-Turn": FORWARD, "Sharp-Right-Turn": OTHER, "Slight-Left-Turn": OTHER}
 
 WALL_FOLLOWING = Published(
     "wall_following",
-    folder="wall_following",
-    hashes={"sensor_readings_24.data": "1108cbbcac9c119519a3c493358d3084bc619b5aaa688212aa75a777aa7bd5fd"},
-    page=f"{UCI}/dataset/194/wall+following+robot+navigation+data",
-    url=f"{UCI}/static/public/194/wall+following+robot+navigation+data.zip",
     rows=lambda lines: (line.split(",") for line in lines if line),
-    schema=lambda: Schema({f"us{sensor}": Numeric(0, 5) for sensor in range(24)}, classes=MOVES, target="move"),
     dtype=np.float64,
+    **SOURCES["wall_following"],
 )
 
 
@@ -292,28 +252,7 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
 
 # Two sets that statsmodels carries, so that a first try needs no network
 
-# The scales of the package's note on the set; where it states none, round numbers chosen without the answers.
-OF_AFFAIRS: dict[str, Numeric | Categorical] = {
-    "rate_marriage": Numeric(1, 5),
-    "age": Numeric(15, 50),
-    "yrs_married": Numeric(0, 30),
-    "children": Numeric(0, 10),
-    "religious": Numeric(1, 4),
-    "educ": Numeric(9, 20),
-    "occupation": Categorical(["1", "2", "3", "4", "5", "6"]),
-    "occupation_husb": Categorical(["1", "2", "3", "4", "5", "6"]),
-}
 VISITS_COLUMNS = ("mdvis", "lncoins", "idp", "lpi", "fmde", "physlm", "disea", "hlthg", "hlthf", "hlthp")
-
-OF_VISITS: dict[str, Numeric | Categorical] = {
-    "coinsurance": Numeric(0, 100),
-    "individual_deductible": Categorical(["0", "1"]),
-    "incentive_payment": Numeric(0, 2000),
-    "expenditure_limit": Numeric(0, 5000),
-    "physical_limitation": Numeric(0, 1),
-    "chronic_diseases": Numeric(0, 60),
-    "health": Numeric(1, 4),
-}
 
 
 def load_affairs() -> Dataset:
@@ -335,10 +274,9 @@ def load_affairs() -> Dataset:
     >>> survey.X.shape
     (6366, 8)
     """
-    answers = _carried("fair")
-    X = answers[list(OF_AFFAIRS)].to_numpy(dtype=np.float64)
-    y = np.where(answers["affairs"].to_numpy() > 0, "yes", "no")
-    return Dataset("affairs", X, y, Schema(OF_AFFAIRS, classes=["no", "yes"], target="affair"))
+    answers, schema = _carried("fair"), packaged_schema("affairs")
+    X = answers[list(schema.names)].to_numpy(dtype=np.float64)
+    return Dataset("affairs", X, np.where(answers["affairs"].to_numpy() > 0, "yes", "no"), schema)
 
 
 def load_doctor_visits() -> Dataset:
@@ -378,9 +316,7 @@ def load_doctor_visits() -> Dataset:
         diseases,
         1 + good + 2 * fair + 3 * poor,
     )
-    return Dataset(
-        "doctor visits", np.column_stack(columns), visits, Schema(OF_VISITS, outcome=Integer(0, 100), target="visits")
-    )
+    return Dataset("doctor visits", np.column_stack(columns), visits, packaged_schema("doctor_visits"))
 
 
 def _dollars(log: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -1,5 +1,5 @@
 """Where partitions of records are counted: on this machine, by Dask, by Spark. Each is imported when it is used."""
 
-from hedgerow.engines.predict import predict
+from hedgerow.engines.records import predict
 
 __all__ = ["predict"]

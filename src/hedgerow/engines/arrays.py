@@ -11,10 +11,11 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator, MutableMapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +79,7 @@ def _unkept() -> EngineError:
     )
 
 
-class Spill:
+class Spill(AbstractContextManager["Spill"]):
     """A place for arrays of records: memory up to a budget, then files in a folder that only this user may enter.
 
     The folder is made when the first array goes there, and removed by ``close``, which leaving the context calls, however it is
@@ -96,9 +97,6 @@ class Spill:
         self._closed = False
         # Before the folder is made: an interruption between the two would leave it behind.
         self._removed = weakref.finalize(self, _remove, self._folder)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -42,13 +42,9 @@ Future = Any
 TOGETHER = 8  # partial sums that one task adds up
 
 
-def _distributed() -> Any:
-    return imported("distributed", "records of Dask need dask and distributed", "dask")
-
-
 def client_of(given: Any) -> Any:
     """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
-    client = _found(given, _distributed())
+    client = _found(given, imported("distributed", "records of Dask need dask and distributed", "dask"))
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
         raise ConfigurationError(
             "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "
@@ -223,10 +219,7 @@ class DaskEngine:
         return total.sum
 
     def _answers_at_once(self, task: Task, places: Sequence[int], timeout: Timeout) -> Iterable[Partial]:
-        """Return what each worker's partitions answer, in one message to the worker and one back, without a task.
-
-        A worker that is lost, or fails, gives no answer.
-        """
+        """Return what each worker's partitions answer to one message, without a task; a worker that is lost gives no answer."""
         groups = [group for group in self._shares.groups(places, timeout, together=True) if group.worker is not None]
         if task.size * len(groups) > MANY_CELLS:
             return self._answers(task, places, timeout, groups)
@@ -257,10 +250,7 @@ class DaskEngine:
     def _answers(
         self, task: Task, places: Sequence[int], timeout: Timeout, groups: Sequence[Group] = ()
     ) -> Iterable[Partial]:
-        """Yield partial sums of the answers of some partitions, each of them once at most; where no groups are given, one by one.
-
-        The whole log takes long, and an answer of each partition shows progress.
-        """
+        """Yield partial sums of some partitions' answers, each once at most; without groups one by one, to show progress."""
         packed = pickle.dumps(task)
         groups = groups or self._shares.groups(places, timeout, together=False)
         try:
@@ -290,19 +280,11 @@ class DaskEngine:
 
     async def _submitted(self, log: str, groups: Sequence[Group], packed: bytes) -> list[Future]:
         """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
+        ask = partial(self._client.submit, store.answered, self._table, pure=False, retries=RETRIES)
+        keys = (f"hedgerow-{log}-{next(self._tasks)}" for _ in groups)
         return [
-            self._client.submit(
-                store.answered,
-                self._table,
-                group.places,
-                packed,
-                group.threads,
-                key=f"hedgerow-{log}-{next(self._tasks)}",
-                pure=False,
-                retries=RETRIES,
-                **sent_to(group.worker),
-            )
-            for group in groups
+            ask(group.places, packed, group.threads, key=key, **sent_to(group.worker))
+            for group, key in zip(groups, keys, strict=True)
         ]
 
     def forget(self, log: str) -> None:

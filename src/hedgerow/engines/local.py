@@ -38,14 +38,9 @@ class Progress(Protocol):
 class Silent:
     """Shows nothing."""
 
-    def read(self, share: float | None) -> None:
-        """Show nothing."""
-
-    def counted(self, question: int, share: float) -> None:
-        """Show nothing."""
-
-    def sent(self, queries: int, down: int, up: int) -> None:
-        """Show nothing."""
+    def read(self, share: float | None) -> None: ...
+    def counted(self, question: int, share: float) -> None: ...
+    def sent(self, queries: int, down: int, up: int) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,25 +16,11 @@ from itertools import count
 from typing import Any
 
 from hedgerow.arrays import Integers
+from hedgerow.engines import encode
 from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
-from hedgerow.engines.encode import (
-    CHANGED,
-    UNICODE,
-    Chosen,
-    Counts,
-    Fact,
-    Facts,
-    PersonIds,
-    Rows,
-    candidates,
-    changed,
-    kept,
-    other_unicode,
-    value_counts,
-)
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
-from hedgerow.errors import EngineError, HedgerowError, imported
+from hedgerow.errors import EngineError, HedgerowError
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
@@ -44,11 +30,6 @@ Packed = tuple[bytes, bytes, int]  # a partition with ids as bytes, its checksum
 
 BLOCK_ROWS = 100_000  # that are encoded together
 LOOK = 0.2  # seconds between two looks at how far a job is
-
-
-def check_installed() -> None:
-    """Raise MissingExtraError without pyspark."""
-    imported("pyspark", "records of Spark need pyspark, and Java beside it", "spark")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,35 +50,37 @@ class SparkSource(ClusterSource):
     def _jobs(self) -> Jobs:
         return Jobs(self._context, self.timeout)
 
-    def _persons(self, layout: Layout, keep: Keep) -> PersonIds:
-        return PersonIds(self.checksums.key, keep.part)
+    def _persons(self, layout: Layout, keep: Keep) -> encode.PersonIds:
+        return encode.PersonIds(self.checksums.key, keep.part)
 
-    def _encoded(self, work: Callable[..., Rows], given: tuple[Any, ...]) -> Stores:
+    def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Stores:
         sent, with_ids = self._context.broadcast(pickle.dumps(partial(work, *given))), given[-1] is not None
         stores = Stores(self._context, with_ids=with_ids)
         columns = ("rows binary, " if with_ids else "") + "digest binary, count long"
-        encoded = self.frame.mapInArrow(_encoder_of(sent, None if with_ids else stores.put), columns).rdd
+        encoded = self.frame.mapInArrow(partial(_encoded, sent, None if with_ids else stores.put), columns).rdd
         return stores.of(encoded.map(tuple))
 
-    def _facts(self, rows: Stores, progress: Progress) -> list[Fact]:
+    def _facts(self, rows: Stores, progress: Progress) -> list[encode.Fact]:
         facts = rows.first.mapPartitions(lambda parts: [[(part[-1], bytes(part[-2])) for part in parts]])
-        result: list[list[Fact]] = self._jobs.run(facts.collect, progress.read)
+        result: list[list[encode.Fact]] = self._jobs.run(facts.collect, progress.read)
         if any(len(one) != 1 for one in result):
             raise EngineError("a partition was encoded otherwise than once; nothing was drawn.")
         return [fact for (fact,) in result]
 
-    def _candidates(self, rows: Stores, facts: Sequence[Facts], share: Share) -> list[Candidates]:
+    def _candidates(self, rows: Stores, facts: Sequence[encode.Facts], share: Share) -> list[Candidates]:
         sent = self._context.broadcast((facts, share))
         try:
-            answers = self._jobs.run(rows.first.mapPartitionsWithIndex(_candidates_of(sent)).collect, Silent().read)
+            answers = self._jobs.run(
+                rows.first.mapPartitionsWithIndex(partial(_candidates, sent)).collect, Silent().read
+            )
         finally:
             with suppress(Exception):
                 sent.destroy()
         return [pickle.loads(one) for one in answers]  # noqa: S301 - from our own executors
 
-    def _kept(self, rows: Stores, chosen: Sequence[Chosen]) -> Stores:
+    def _kept(self, rows: Stores, chosen: Sequence[encode.Chosen]) -> Stores:
         stores = Stores(self._context, with_ids=False)
-        stores.of(rows.first.mapPartitionsWithIndex(_kept_of(self._context.broadcast(chosen), stores.put)))
+        stores.of(rows.first.mapPartitionsWithIndex(partial(_kept, self._context.broadcast(chosen), stores.put)))
         try:
             self._facts(stores, Silent())
         except BaseException:
@@ -106,15 +89,17 @@ class SparkSource(ClusterSource):
         rows.close()  # with the ids, which nothing but lost executors needs any more
         return stores
 
-    def _engine(self, rows: Stores, facts: list[Facts], sizes: Sequence[int], progress: Progress) -> SparkEngine:
+    def _engine(self, rows: Stores, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> SparkEngine:
         return SparkEngine(self._context, rows, facts, self._jobs, progress)
 
-    def _counted(self, given: tuple[Any, ...], chosen: list[Chosen] | None, progress: Progress) -> Iterable[Counts]:
-        sent = self._context.broadcast(pickle.dumps((partial(value_counts, *given), chosen)))
-        counted = self.frame.mapInArrow(_counter_of(sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
+    def _counted(
+        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
+    ) -> Iterable[encode.Counts]:
+        sent = self._context.broadcast(pickle.dumps((partial(encode.value_counts, *given), chosen)))
+        counted = self.frame.mapInArrow(partial(_counts, sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
         result = self._jobs.run(counted.collect, progress.read)
         if chosen is not None and len(result) != len(chosen):
-            raise changed()
+            raise encode.changed()
         return [pickle.loads(one) for one in result]  # noqa: S301 - from our own executors
 
     def _drop(self, rows: Stores) -> None:
@@ -132,7 +117,7 @@ class Stores:
     def __init__(self, context: Any, *, with_ids: bool) -> None:
         self._context, self._on_disk = context, not with_ids
         self._table, self._key = secrets.token_hex(8), os.urandom(32)
-        self.put = _storing(self._table, self._key)
+        self.put = partial(_stored, self._table, self._key)
 
     def of(self, made: Any) -> Stores:
         """Return these, with the RDD that makes each partition; the last two of its elements' values are facts."""
@@ -141,14 +126,14 @@ class Stores:
         return self
 
     def asked(self, facts: Any, packed: bytes) -> Any:
-        return self.first.mapPartitionsWithIndex(_answering(self._table, self._key, facts, packed))
+        return self.first.mapPartitionsWithIndex(partial(_answers, self._table, self._key, facts, packed))
 
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
     def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
-        work = _answering(self._table, self._key, facts, packed)
+        work = partial(_answers, self._table, self._key, facts, packed)
         return self._context.runJob(self._made.mapPartitionsWithIndex(work), list, list(places))
 
     def close(self) -> None:
@@ -158,7 +143,7 @@ class Stores:
         if self._on_disk:
             with suppress(Exception):
                 slices = self._context.defaultParallelism
-                self._context.parallelize(range(slices), slices).foreach(_removing(self._table))
+                self._context.parallelize(range(slices), slices).foreach(partial(_removed, self._table))
 
 
 class SparkEngine:
@@ -169,7 +154,7 @@ class SparkEngine:
     disk are encoded again where they are asked next.
     """
 
-    def __init__(self, context: Any, stores: Stores, facts: list[Facts], jobs: Jobs, progress: Progress) -> None:
+    def __init__(self, context: Any, stores: Stores, facts: list[encode.Facts], jobs: Jobs, progress: Progress) -> None:
         self._stores, self._jobs, self._progress = stores, jobs, progress
         self._partitions, self._facts = len(facts), context.broadcast(facts)
         self._sent: dict[str, int] = {}  # the last command of each log that executors got
@@ -276,7 +261,7 @@ class Jobs:
 
 def _error_of(error: Exception) -> EngineError:
     """Return an error that tells no text of a task's own: it may quote a record."""
-    for text, known in ((CHANGED, changed()), (UNICODE, other_unicode())):
+    for text, known in ((encode.CHANGED, encode.changed()), (encode.UNICODE, encode.other_unicode())):
         if text in str(error):
             return known
     if isinstance(error, HedgerowError):
@@ -290,26 +275,21 @@ def _error_of(error: Exception) -> EngineError:
 # What runs on executors.
 
 
-def _rows(packed: Packed) -> Rows:
-    rows: Rows = pickle.loads(packed[0])  # noqa: S301 - from our own executors
+def _rows(packed: Packed) -> encode.Rows:
+    rows: encode.Rows = pickle.loads(packed[0])  # noqa: S301 - from our own executors
     return rows
 
 
-def _encoder_of(sent: Any, put: Callable[[int, Rows], None] | None) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _encoded(sent: Any, put: Callable[[int, encode.Rows], None] | None, batches: Iterator[Any]) -> Iterator[Any]:
     """Encode a partition, and put it on this executor's disk; where nothing puts it there, its bytes are the first column."""
-
-    def encode(batches: Iterator[Any]) -> Iterator[Any]:
-        arrow = import_module("pyarrow")
-
-        rows: Rows = pickle.loads(sent.value)(_larger(batches))  # noqa: S301 - from the driver
-        columns = {"digest": arrow.array([rows.digest], arrow.binary()), "count": arrow.array([len(rows.codes)])}
-        if put is None:
-            columns = {"rows": arrow.array([pickle.dumps(rows)], arrow.binary()), **columns}
-        else:
-            put(import_module("pyspark").TaskContext.get().partitionId(), rows)
-        yield arrow.RecordBatch.from_pydict(columns)
-
-    return encode
+    arrow = import_module("pyarrow")
+    rows: encode.Rows = pickle.loads(sent.value)(_larger(batches))  # noqa: S301 - from the driver
+    columns = {"digest": arrow.array([rows.digest], arrow.binary()), "count": arrow.array([len(rows.codes)])}
+    if put is None:
+        columns = {"rows": arrow.array([pickle.dumps(rows)], arrow.binary()), **columns}
+    else:
+        put(import_module("pyspark").TaskContext.get().partitionId(), rows)
+    yield arrow.RecordBatch.from_pydict(columns)
 
 
 def _larger(batches: Iterator[Any]) -> Iterator[Any]:
@@ -325,62 +305,47 @@ def _larger(batches: Iterator[Any]) -> Iterator[Any]:
         yield table_of(together).combine_chunks()
 
 
-def _storing(table: str, key: bytes) -> Callable[[int, Rows], None]:
-    return lambda place, rows: disk_store(table, key, place).put(place, rows)
+def _stored(table: str, key: bytes, place: int, rows: encode.Rows) -> None:
+    disk_store(table, key, place).put(place, rows)
 
 
 def _same(fact: Any) -> Any:
     return fact
 
 
-def _answering(table: str, key: bytes, facts: Any, packed: bytes) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        if (
-            not gc.get_freeze_count()
-        ):  # Spark collects garbage after each task: .06 s for what imports made, which stays
-            gc.freeze()
-        task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
-        for _ in parts:
-            yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
-
-    return answer
+def _answers(table: str, key: bytes, facts: Any, packed: bytes, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+    if not gc.get_freeze_count():  # Spark collects garbage after each task: .06 s for what imports made, which stays
+        gc.freeze()
+    task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
+    for _ in parts:
+        yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
 
 
-def _removing(table: str) -> Callable[[int], None]:
-    return lambda _: remove(table)
+def _removed(table: str, _: int) -> None:
+    remove(table)
 
 
-def _counter_of(sent: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        arrow = import_module("pyarrow")
-
-        work, chosen = pickle.loads(sent.value)  # noqa: S301 - from the driver
-        place = import_module("pyspark").TaskContext.get().partitionId()
-        if chosen is not None and place >= len(chosen):
-            raise changed()
-        counts = work(None if chosen is None else chosen[place], batches)
-        yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
-
-    return count
+def _counts(sent: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    arrow = import_module("pyarrow")
+    work, chosen = pickle.loads(sent.value)  # noqa: S301 - from the driver
+    place = import_module("pyspark").TaskContext.get().partitionId()
+    if chosen is not None and place >= len(chosen):
+        raise encode.changed()
+    counts = work(None if chosen is None else chosen[place], batches)
+    yield arrow.RecordBatch.from_arrays([arrow.array([pickle.dumps(counts)], arrow.binary())], ["counts"])
 
 
-def _candidates_of(sent: Any) -> Callable[[int, Iterator[Any]], Iterator[bytes]]:
-    def answer(place: int, parts: Iterator[Any]) -> Iterator[bytes]:
-        facts, share = sent.value
-        for part in parts:
-            yield pickle.dumps(candidates(_rows(part), facts[place], share))
-
-    return answer
+def _candidates(sent: Any, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+    facts, share = sent.value
+    for part in parts:
+        yield pickle.dumps(encode.candidates(_rows(part), facts[place], share))
 
 
-def _kept_of(sent: Any, put: Callable[[int, Rows], None]) -> Callable[[int, Iterator[Any]], Iterator[Any]]:
-    def keep(place: int, parts: Iterator[Packed]) -> Iterator[Any]:
-        for part in parts:
-            rows = kept(_rows(part), sent.value[place])
-            put(place, rows)
-            yield rows.digest, len(rows.codes)
-
-    return keep
+def _kept(sent: Any, put: Callable[[int, encode.Rows], None], place: int, parts: Iterator[Packed]) -> Iterator[Any]:
+    for part in parts:
+        rows = encode.kept(_rows(part), sent.value[place])
+        put(place, rows)
+        yield rows.digest, len(rows.codes)
 
 
 def _joined(query: Query, one: bytes, other: bytes) -> bytes:

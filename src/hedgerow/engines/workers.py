@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -131,10 +132,7 @@ class WorkerShares:
         self._holders: list[str | None] = [None] * len(facts)
 
     def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
-        """Return partitions that one task asks together: all of a worker, or each by itself; those that nobody holds are encoded.
-
-        Raises EngineError where the scheduler is gone, or nothing comes from it or from any worker for too long.
-        """
+        """Return partitions that one task asks together: all of a worker, or each by itself; what nobody holds is encoded."""
         threads = self.present(timeout)
         if threads != self._threads or None in self._holders:
             self._hold(self._wanted(threads, timeout), timeout)
@@ -181,18 +179,10 @@ class WorkerShares:
         lacking = [place for place in wanted if place not in self._rows]
         self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
         left = dict(wanted)
+        ask = partial(self._client.submit, _hold, self._table, pure=False, retries=RETRIES)
         while left:  # an answer that was lost with its worker is queried again
             futures = {
-                self._client.submit(
-                    _hold,
-                    self._table,
-                    self._facts[place],
-                    self._rows[place],
-                    pure=False,
-                    retries=RETRIES,
-                    **sent_to(worker),
-                ): place
-                for place, worker in left.items()
+                ask(self._facts[place], self._rows[place], **sent_to(worker)): place for place, worker in left.items()
             }
             workers = {future: {left[place]} - {None} for future, place in futures.items()}
             try:

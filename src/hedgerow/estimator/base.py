@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
@@ -149,7 +149,8 @@ class PrivateEstimator(Exported, planning.Planned):
             certificate = replace(certificate, warnings=tuple(messages))
             stored = stored_parameters(estimator.get_params(deep=False))
             self._fitted = Fitted(schema, certificate, model, stored, named, coins)
-        _warn(messages if repeated is None else [*messages, repeated])
+        for message in messages if repeated is None else [*messages, repeated]:
+            warnings.warn(message, UserWarning, stacklevel=STACK)
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -212,7 +213,8 @@ class PrivateEstimator(Exported, planning.Planned):
         certificate = replace(certificate, warnings=messages)
         stored = stored_parameters(estimator.get_params(deep=False))
         self._fitted = Fitted(curator.schema, certificate, model, stored, curator.named, coins)
-        _warn(messages)
+        for message in messages:
+            warnings.warn(message, UserWarning, stacklevel=STACK)
         return self
 
     def _check_curator(self, curator: Curator) -> None:
@@ -373,18 +375,12 @@ class PrivateEstimator(Exported, planning.Planned):
         return without_column(X, self.schema_.target)[0]
 
 
-def _warn(messages: Sequence[str]) -> None:
-    for message in messages:
-        warnings.warn(message, UserWarning, stacklevel=STACK + 1)
-
-
 def with_result(
     estimator: Estimator, schema: Schema, certificate: Certificate, model: Model, *, named: bool, coins: PublicCoins
 ) -> Estimator:
     """Return an unfitted estimator as a fitted one with this model and certificate."""
     fitted = planning.plain(estimator)
-    stored = stored_parameters(fitted.get_params(deep=False))
-    fitted._fitted = Fitted(schema, certificate, model, stored, named, coins)
+    fitted._fitted = Fitted(schema, certificate, model, stored_parameters(fitted.get_params(deep=False)), named, coins)
     return fitted
 
 
@@ -446,11 +442,9 @@ def restored(
         estimator._check_coins(tuple(coins), certificate)
         plan = planning.plan_of(estimator, schema, certificate.claim, tuple(coins))
         assert not isinstance(plan, RawPlan), "a private form"
-        stored = stored_parameters(estimator.get_params(deep=False))
-        model = plan.restore(arrays)
-        estimator._fitted = Fitted(schema, certificate, model, stored, document["named"] is True, tuple(coins))
+        model, named = plan.restore(arrays), document["named"] is True
+        return with_result(estimator, schema, certificate, model, named=named, coins=tuple(coins))
     except FileFormatError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise FileFormatError("the model file is damaged; save the model again.") from error
-    return estimator

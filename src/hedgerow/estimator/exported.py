@@ -94,7 +94,9 @@ class Exported:
         }
         return onnx_model(self._scoring(), metadata, result.certificate.details())
 
-    def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = ()) -> str:
+    def to_sql(
+        self, table: str | Sequence[str], dialect: str = "duckdb", *, keep: Sequence[str] = (), typed: bool = False
+    ) -> str:
         """Return one SELECT statement that predicts the records of a table as ``predict`` and ``predict_proba`` do.
 
         Its columns are those that ``keep`` names, then ``label``, then for each class ``probability_`` followed by the class. For
@@ -109,12 +111,15 @@ class Exported:
             The engine: DuckDB 1, PostgreSQL 12, SQLite 3.35 with its mathematical functions, or later versions.
         keep : sequence of str
             Columns of the table to copy to the result.
+        typed : bool, default False
+            Whether the columns of features whose text the schema declares a format of, such as a decimal comma, contain numbers
+            and dates. The statement does not read such text.
 
         Raises
         ------
         ConfigurationError
-            If the model is too large for a statement or of a published form, if names are not distinct in SQL, or if the dialect
-            is unknown.
+            If the schema declares a format of text and ``typed`` is False, if the model is too large for a statement or of a
+            published form, if names are not distinct in SQL, or if the dialect is unknown.
 
         Examples
         --------
@@ -130,7 +135,7 @@ class Exported:
         """
         result = self._exportable
         lines = (f"-- {line}" for line in _about(type(self).__name__, result.certificate))
-        return "\n".join([*lines, sql_statement(self._scoring(), table, dialect, keep)])
+        return "\n".join([*lines, sql_statement(self._scoring(), table, dialect, keep, typed=typed)])
 
     def to_json(self) -> str:
         """Return the model as JSON text, for people and other programs; ``hedgerow.load`` reads the files of ``save`` alone.

@@ -181,18 +181,9 @@ def certificate_of(
     premises: tuple[str, ...] = (),
 ) -> Certificate:
     """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
-    name, variant = type(estimator).__name__, estimator.variant
-    starts = estimator._starts()
+    name, variant, starts = type(estimator).__name__, estimator.variant, estimator._starts()
     return certify(
-        name,
-        plan.event,
-        schema,
-        variant=variant,
-        claim=claim,
-        seeded=seeded,
-        person=person,
-        starts=starts,
-        premises=premises,
+        name, plan.event, schema, claim, seeded=seeded, variant=variant, person=person, starts=starts, premises=premises
     )
 
 

@@ -289,10 +289,11 @@ class ScoringForm(Trees):
     def merged(self) -> ScoringForm:
         """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""
         together: dict[tuple[int, ...], list[Integers]] = {}
+        first, arity = self.first_child.tolist(), np.append(self.arity, 0)[self.test].tolist()  # of a leaf 0
         for root in self.roots.tolist():
             nodes, level = [root], [root]
             while level:
-                level = [child for node in level if self.test[node] >= 0 for child in self.children(node).tolist()]
+                level = [child for node in level for child in range(first[node], first[node] + arity[node])]
                 nodes += level
             together.setdefault(tuple(self.test[nodes].tolist()), []).append(np.array(nodes))
         if len(together) == len(self.roots):

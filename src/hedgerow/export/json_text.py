@@ -19,7 +19,8 @@ MOST_VALUES = 1 << 24  # each takes eight bytes and more as a value of Python
 WIDTH = 128  # of a line
 TREES = (
     "A cell becomes a code. Number (where there is a 'unit', a date as so many since 1970): how many edges are not "
-    "above it; 'missing' if it is no number or among 'missing_numbers'. "
+    "above it; 'missing' if it is no number or among 'missing_numbers', or a date among 'missing_dates'. Text of a number is in "
+    "the format 'text', if there is one, and of a date in it or ISO 8601. "
     "Category: text without white space around it, no-break spaces too, is looked up in 'texts', a decimal number (true is 1, "
     "false 0) in 'numbers'; empty is 'missing', anything else 'undeclared'. A record starts at each root; a node with a test "
     "sends it to the child whose place is the test's branch of the code; a leaf gives votes. "
@@ -50,7 +51,8 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
             f"the model has {size} branches and votes, and JSON is written of {MOST_VALUES} at most; use model.save(path)."
         )
     form = form.merged()
-    nodes = range(len(form.test))
+    tests, firsts = form.test.tolist(), form.first_child.tolist()
+    ends = (form.first_child + np.append(form.arity, 0)[form.test]).tolist()
     return {
         "rule": TREES + RULES.get(type(form.link), CLASSES),
         "features": [_feature(reading) for reading in form.readings],
@@ -61,10 +63,8 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
             for test, reading in enumerate(form.feature.tolist())
         ],
         "nodes": [
-            {"votes": form.votes[node].tolist()}
-            if form.test[node] < 0
-            else {"test": int(form.test[node]), "children": form.children(node).tolist()}
-            for node in nodes
+            {"votes": votes} if test < 0 else {"test": test, "children": list(range(first, end))}
+            for votes, test, first, end in zip(form.votes.tolist(), tests, firsts, ends, strict=True)
         ],
         "outcome" if type(form.link) in RULES else "probabilities": asdict(form.link),
     }
@@ -72,9 +72,11 @@ def answers_of(form: ScoringForm) -> dict[str, Any]:
 
 def _feature(reading: Reading) -> dict[str, Any]:
     if isinstance(reading, NumberReading):
+        dates = [str(np.datetime64(moment, "us")) for moment in reading.moments]
         return {
             "name": reading.name,
-            **({} if reading.unit is None else {"unit": reading.unit}),
+            **({} if reading.unit is None else {"unit": reading.unit, "missing_dates": dates}),
+            **({"text": reading.text} if reading.text else {}),
             "edges": _plain(reading.edges),
             "missing": reading.missing,
             "missing_numbers": _plain(reading.markers),
@@ -98,17 +100,25 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 def _lines(value: Any, indent: str = "") -> Iterator[str]:
     """Yield JSON in which whatever fits a line stands on one."""
-    text = ENCODER.encode(value)
     parts = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else []
-    if len(indent) + len(text) <= WIDTH or not any(isinstance(part, dict | list) for part in parts):
+    room, nested = WIDTH - len(indent), any(isinstance(part, dict | list) for part in parts)
+    text = "" if nested and len(parts) > room else ENCODER.encode(value)
+    if text and (len(text) <= room or not nested):
         yield text
         return
-    names = [""] * len(parts)
-    if isinstance(value, dict):
-        names = [f"{ENCODER.encode(name)}: " for name in value]
-    first, last = text[0], text[-1]
-    for name, part in zip(names, parts, strict=True):
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    names = [f"{ENCODER.encode(name)}: " for name in value] if isinstance(value, dict) else [""] * len(parts)
+    for name, part, line in zip(names, parts, _flat(value, room), strict=True):
         yield f"{first}\n{indent} {name}"
-        yield from _lines(part, indent + " ")
+        yield from _lines(part, indent + " ") if line is None else (line,)
         first = ","
     yield f"\n{indent}{last}"
+
+
+def _flat(value: Any, room: int) -> Sequence[str | None]:
+    """Return the lines of a list of objects, such as all nodes, encoded at once; None where each is encoded alone."""
+    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
+        lines = [f"{{{part}}}" for part in ENCODER.encode(value)[2:-2].split("}, {")]
+        if len(lines) == len(value) and max(map(len, lines)) < room:  # so no text has such a boundary in it
+            return lines
+    return [None] * len(value)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.reading.cells import ASCII_SPACE, MISSING_TEXTS, SPACE
@@ -27,6 +27,7 @@ class NumberReading:
     markers: tuple[float, ...]  # numbers that stand for a missing cell
     unit: Unit | None = None  # of a date: it is given as so many whole days or seconds since 1970, and a marker as none
     moments: tuple[int, ...] = ()  # microseconds since 1970 that stand for a missing cell, for readers of dates as text
+    text: dict[str, Any] = field(default_factory=dict)  # the declared format of text, as the schema's TOML names it
 
     @property
     def missing(self) -> int:
@@ -70,13 +71,14 @@ def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
         if type(feature) is Date:
             form = None if feature.date_format is None else DateFormat(feature.date_format)
             moments = dict.fromkeys(microseconds(marker, form) for marker in (*schema.missing, *feature.missing))
-            readings.append(
-                NumberReading(name, edges, (), feature.unit, tuple(one for one in moments if one != NO_MOMENT))
-            )
+            known = tuple(one for one in moments if one != NO_MOMENT)
+            text = {} if form is None else {"date_format": form.text}
+            readings.append(NumberReading(name, edges, (), feature.unit, known, text))
         elif type(feature) in (Numeric, Integer):
             assert isinstance(feature, Numeric)
             markers = dict.fromkeys(feature.number_format.markers((*schema.missing, *feature.missing)).tolist())
-            readings.append(NumberReading(name, edges, tuple(markers)))
+            text = asdict(feature.number_format) if feature.reads_text else {}
+            readings.append(NumberReading(name, edges, tuple(markers), text=text))
         elif type(feature) in (Categorical, Boolean):
             assert isinstance(feature, Categorical)
             readings.append(_value_reading(name, feature, schema))

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.export.form import Mean, OutcomeLog, OutcomeRange, ScoringForm
-from hedgerow.export.readings import WORDS, ValueReading
+from hedgerow.export.readings import WORDS, NumberReading, ValueReading
 from hedgerow.reading.cells import SPACE
 from hedgerow.reading.formats import SECONDS
+from hedgerow.texts import listed
 
 DECIMAL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"
 LARGEST_POWER = 62  # of two that is a whole number of 64 bits
@@ -269,10 +270,21 @@ def moments(sql: Dialect, i: int) -> list[str]:
     ]
 
 
-def sql_statement(form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = ()) -> str:
-    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers."""
+def sql_statement(
+    form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = (), *, typed: bool = False
+) -> str:
+    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers.
+
+    ``typed`` says that columns whose text has a format contain none.
+    """
     if dialect not in DIALECTS:
         raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
+    written = [reading.name for reading in form.readings if isinstance(reading, NumberReading) and reading.text]
+    if written and not typed:
+        raise ConfigurationError(
+            f"the schema declares a format of the text in {listed(written)}, which SQL does not read as predict does. Convert "
+            "these columns to numbers and dates, and pass typed=True (on the command line --typed)."
+        )
     form = form.merged()
     seen: dict[str, str] = {}
     for reading in form.readings:

@@ -205,10 +205,7 @@ class Ceiling:
         return (of_rho + thresholds + draws) * (1 + FLOAT_GUARD)
 
     def epsilon_at(self, delta: object) -> float:
-        """Return the smallest epsilon, up to rounding, with which all fits together are (epsilon, delta)-DP.
-
-        ConfigurationError if the ceiling implies none for this delta.
-        """
+        """Return about the least epsilon with which all fits are (epsilon, delta)-DP together, or raise ConfigurationError."""
         wanted = exact_delta(delta)
         if self.epsilon is not None:
             if wanted >= self.delta:

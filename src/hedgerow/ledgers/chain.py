@@ -79,18 +79,10 @@ def entries_of(links: Iterable[dict[str, Any]]) -> tuple[LedgerEntry, ...]:
     for values in links:
         if values["kind"] == "reserved":
             charge = Amount.from_dict(values["charge"])
-            result[values["reservation"]] = LedgerEntry(
-                values["label"],
-                charge.epsilon,
-                charge.delta,
-                certificate_in(values),
-                charge.rho,
-                charge.draws,
-                time=datetime.fromisoformat(values["time"]),
-                who=values["who"],
-                process=values["process"],
-                through=values["through"],
-            )
+            plan = values["label"], charge.epsilon, charge.delta, certificate_in(values), charge.rho, charge.draws
+            signed = {name: values[name] for name in ("who", "process", "through")}
+            entry = LedgerEntry(*plan, time=datetime.fromisoformat(values["time"]), **signed)
+            result[values["reservation"]] = entry
         elif values["kind"] in ENDS and result[values["reservation"]].state == "unfinished":
             result[values["reservation"]] = replace(result[values["reservation"]], state=values["kind"])
     return tuple(result.values())
@@ -247,18 +239,6 @@ class Head(NamedTuple):
     number: int
     hash: str
     standing: Standing
-
-
-def verify_related(name: str, head: str | None, parents: dict[str, str | None], chains: dict[str, StoredChain]) -> None:
-    """Raise LedgerDamaged unless a ledger's chain is intact, has this hash, and agrees with its parent's and its shares'."""
-    own = verify(chains[name])
-    if head is not None and head not in [link.hash for link in chains[name].links]:
-        raise damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
-    for other, written in chains.items():
-        if other != name:
-            pair = (other, verify(written)), (name, own)
-            above, below = pair if other == parents[name] else pair[::-1]
-            compare(above, below, parents)
 
 
 class Books:

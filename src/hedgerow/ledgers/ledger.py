@@ -191,9 +191,7 @@ class Ledger:
     rho = property(attrgetter("ceiling.rho"), doc="The rho of a ledger of rho, else None.")
     draws = property(attrgetter("ceiling.draws"), doc="How many normal draws a ledger of rho allows.")
     adjacency = property(attrgetter("ceiling.adjacency"), doc="What two neighboring data sets are.")
-    records_per_person = property(
-        attrgetter("ceiling.records_per_person"), doc="How many records of one person it protects."
-    )
+    records_per_person = property(attrgetter("ceiling.records_per_person"), doc="The records of a person it protects.")
     person = property(attrgetter("ceiling.person"), doc="The column that identifies persons, else None.")
     spent_delta = property(attrgetter("total.delta"), doc="The delta that was spent.")
     spent_draws = property(attrgetter("total.draws"), doc="The normal draws that were spent.")

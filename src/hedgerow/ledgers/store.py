@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, shown
 from hedgerow.ledgers.ceiling import Ceiling, Standing
-from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, entries_of, is_line, unknown, verify, verify_related
+from hedgerow.ledgers.chain import LONGEST_NAME, Books, Head, compare, damaged, entries_of, is_line, unknown, verify
 from hedgerow.ledgers.database import Address, Database, identify
 from hedgerow.ledgers.ledger import Ledger, LedgerEntry
 from hedgerow.privacy.certificate import Certificate, warn_of_claim
@@ -182,7 +182,13 @@ class LedgerStore:
         """
         with self._books(name) as books:
             parents, chains = books.related(name)
-        verify_related(name, head, parents, chains)
+        own = verify(chains[name])
+        if head is not None and head not in [link.hash for link in chains[name].links]:
+            raise damaged(name, len(own) - 1, f"no link has the hash {shown(head)} that was kept elsewhere")
+        for other, written_there in chains.items():
+            if other != name:
+                pair = (other, verify(written_there)), (name, own)
+                compare(*(pair if other == parents[name] else pair[::-1]), parents)
 
     def __repr__(self) -> str:
         return f"LedgerStore({self.address!r})"

@@ -6,7 +6,6 @@ A paper's own weak learner stands in the paper's module.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -23,8 +22,7 @@ from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.noise import Laplace, Permutation
 from hedgerow.papers.records import Branching, Ranked, RawRecords
-from hedgerow.papers.trees import FLOATS, PrintedPlan, PrintedTrees
-from hedgerow.parameters import Choice, parameter
+from hedgerow.papers.trees import PaperSystem, PrintedTrees, reason
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostedSystem, Size
@@ -182,19 +180,15 @@ class PrintedBoosting:
         yield from self.learner.reasons(branching)
         yield from self.noise_reasons(epsilon, size.n_estimators)
         yield from self.round_reasons(size.n_estimators)
-        yield FLOATS
+        yield reason("floating-point")
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         yield from ()
 
     def round_reasons(self, rounds: int) -> Iterator[str]:
-        yield (
-            "the weights of the trees are exact: with k errors of N training records that of the first is ln((N - k) / k) / 2, "
-            "and for N and N + 1 no two such values are the same. So the model tells for certain that one more record trained "
-            "it, unless the first tree has no error both times: delta = 1 at every epsilon"
-        )
+        yield reason("exact-weights")
         if rounds > 1:
-            yield "the number of rounds follows from the raw training errors, since an error above 1/2 ends the training"
+            yield reason("rounds-by-errors")
 
     def read_by(self, schema: Schema, max_bins: int) -> Branching:
         if len(schema.classes) != 2:
@@ -239,28 +233,10 @@ class PrintedBoosting:
         return self.answering(model, epsilon, randomness)
 
 
-class PaperBooster(BoostedSystem):
-    """A boosting system of a paper, in the form whose guarantee is proved and in the form that the paper prints.
-
-    Parameters
-    ----------
-    variant : {"private", "published"}
-        "private": the form whose guarantee is proved. "published": the form that the paper prints, for two classes, to fit and
-        predict; its certificate says that no guarantee holds, and why.
-    """
-
-    variant: str = parameter(Choice(("private", "published")), default="private")
-
-    @property
-    @abstractmethod
-    def _published_size(self) -> Size:
-        """The default size of the published form."""
-
-    @abstractmethod
-    def _published(self) -> PrintedBoosting:
-        """Return the parts of the published form."""
+class PaperBooster(PaperSystem, BoostedSystem):
+    """A boosting system of a paper, whose published form is for two classes and pure epsilon."""
 
     def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
         if claim.delta:
             raise ConfigurationError("the published form knows no delta; pass delta=0, or variant='private'.")
-        return PrintedPlan(self._published(), schema, claim.epsilon, self._published_size.of(self), coins)
+        return super()._printed_plan(schema, claim, coins)

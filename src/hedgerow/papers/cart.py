@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from hedgerow import trees
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Exponential, Randomness
 from hedgerow.papers.boosting import UNIT, Fit, PaperBooster, PrintedBoosting, adaboost_alpha
@@ -17,23 +18,12 @@ from hedgerow.papers.cart_coded import CodedBoosting, CodedTree, WeakestLink, er
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import IntervalChoice, Resample, SomeFeatures
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords, cut_ranges
-from hedgerow.papers.trees import Growth, PrintedTrees
+from hedgerow.papers.trees import Growth, PrintedTrees, reason
 from hedgerow.parameters import Choice, Flag, WholeNumber, parameter
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.scores import SCORES, binary
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import (
-    AllRecords,
-    BoostingRecipe,
-    LeafShare,
-    MadaBoost,
-    NoisyCounts,
-    Recipe,
-    SelectTest,
-    Subspace,
-    Weighted,
-)
 
 # CART-DPsAdaBoost: equation 2; definition 2
 TWICE_SENSITIVITY = 4  # the paper's Delta of the Gini score is 2
@@ -128,36 +118,16 @@ class CartTree:  # CART-DPsAdaBoost: algorithm 1
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.sampled:
-            yield (
-                "each tree draws as many records as there are, with replacement and by raw normalized weights: a record may be "
-                "in it many times, and one record changes the chances of all others. With 1000 records and a hard one more these "
-                "differ by .0089 in total after 1 round, and by .983 of at most 1 after 5"
-            )
+            yield reason("weighted-sample")
         if self.max_depth > 0:
-            yield (
-                "a node becomes a leaf when its records are of a single class, without noise: with records of one class the "
-                "tree is a leaf for certain, and one record of the other class is in the sample, and splits it, with a "
-                "probability of about .63, an infinite loss"
-            )
-            yield (
-                "a node tests the feature with the least raw Gini index, and codes are grouped by raw counts: nothing is "
-                "random there but the features that are offered, an infinite loss"
-            )
+            yield reason("pure-leaves-of-sample")
+            yield reason("raw-split")
             cuts = min(self.subspace, len(branching.cuts))
             path = self.max_depth * (Fraction(3, 2) + Fraction(cuts, 2 * (cuts + 1))) + 1
-            yield (
-                "the paper's algorithm 1 spends more in an inner node than its section 3.3: e' / 2 for the size, e' for the node "
-                f"and n e' / (2 (n + 1)) for cuts, {float(path / (self.max_depth + 1)):.3g} times the tree's budget on a path"
-            )
-        yield (
-            "noise has the scale max w / e', with the largest normalized weight read off the records: no sensitivity of the "
-            "counts of a sample, which one record changes by as often as it is drawn"
-        )
+            yield reason("overspent-path", times=float(path / (self.max_depth + 1)))
+        yield reason("noise-by-weights")
         if self.pruning is not None:
-            yield (
-                "trees are cut back by raw errors on the records that are held out, an infinite loss; the budget of what is "
-                "cut off is added to noise that was drawn before"
-            )
+            yield reason("raw-pruning")
 
 
 def best_groups(counts: Integers, offered: Truth, score: Floats, left: Truth) -> None:  # CART-DPsAdaBoost: equation 5
@@ -262,16 +232,16 @@ class CARTDPsAdaBoostClassifier(PaperBooster):
     as_coded: bool = parameter(Flag(), default=False)
     coded_noise: str = parameter(Choice(("votes", "gini")), default="votes")
 
-    def _private(self) -> BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
-        tree = Recipe(
-            assign=AllRecords() if self.delta else Weighted(HALF),
+    def _private(self) -> trees.BoostingRecipe:  # CART-DPsAdaBoost: algorithms 1 and 3
+        tree = trees.Recipe(
+            assign=trees.AllRecords() if self.delta else trees.Weighted(HALF),
             candidates=binary,
-            levels=LeafShare(1 - TESTS_SHARE),
-            split=SelectTest(Exponential, SCORES[self.criterion]),
-            subspace=None if self.subspace is None else Subspace(self.subspace),
-            leaf=NoisyCounts(),
+            levels=trees.LeafShare(1 - TESTS_SHARE),
+            split=trees.SelectTest(Exponential, SCORES[self.criterion]),
+            subspace=None if self.subspace is None else trees.Subspace(self.subspace),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES[self.voting], trees.MadaBoost())
 
     @property
     def _published_size(self) -> Size:

@@ -23,7 +23,7 @@ from hedgerow.papers.boosting import Fit, PrintedBoosting, PrintedVote, class_we
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.noise import float_generator
 from hedgerow.papers.records import Branching, Ranked, RawRecords, raw_numbers
-from hedgerow.papers.trees import Growth, PrintedTrees
+from hedgerow.papers.trees import Growth, PrintedTrees, reason
 from hedgerow.texts import short_repr
 
 
@@ -161,24 +161,13 @@ class CodedTree:
 
     def reasons(self, branching: Branching) -> Iterator[str]:
         if self.noisy:
-            yield (
-                "every count gets the mean of 100 draws of Laplace(1 / epsilon), with a tenth of the standard deviation of one: "
-                "a change of 1 in a count loses up to 100 epsilon"
-            )
+            yield reason("mean-of-draws")
         else:
-            yield (
-                "trees are grown and labelled without any noise: the best test by raw weighted Gini indices, the larger raw "
-                "class of each leaf, an infinite loss"
-            )
+            yield reason("no-noise-in-trees")
         lacking = ", and a class that a node lacks gets no noise"
-        yield (
-            "the midpoints between the node's own numbers, and its own codes, are the tests, and the model stores one: a "
-            "number that one record alone has can be seen, an infinite loss"
-        )
-        yield (
-            f"a child whose records are of a single class becomes a leaf{lacking if self.noisy else ''}, an infinite loss"
-        )
-        yield "trees are cut back by the raw accuracy on the records that are held out, an infinite loss"
+        yield reason("midpoints")
+        yield reason("coded-pure-leaves", lacking=lacking if self.noisy else "")
+        yield reason("coded-pruning")
 
 
 def _coded_test(
@@ -280,23 +269,10 @@ class CodedBoosting(PrintedBoosting):
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
         if self.learner.noisy:
-            yield (
-                "each noisy count spends the whole epsilon, and nothing adds them up over the candidates, nodes, levels and "
-                f"{rounds} rounds"
-            )
+            yield reason("undivided-counts", rounds=rounds)
             return
-        yield (
-            "the only noise is on the trees' answers to the records that are asked about, and the trees are in the model: what "
-            "it stores is raw"
-        )
-        yield (
-            f"each answer of each of {rounds} trees spends the whole epsilon, and nothing adds them up over trees and "
-            "records; an answer that one record turns from -1 to 1 loses up to 200 epsilon, since the mean of 100 draws of "
-            "Laplace(1 / epsilon) has a tenth of the standard deviation of one"
-        )
+        yield reason("noise-on-answers")
+        yield reason("undivided-answers", rounds=rounds)
 
     def round_reasons(self, rounds: int) -> Iterator[str]:
-        yield (
-            "the weights of the trees are exact functions of k errors of N training records, log10((N - k) / k) / 2, which "
-            "are never the same for N and N + 1: delta = 1 at every epsilon, but where k is 0 or all"
-        )
+        yield reason("exact-decimal-weights")

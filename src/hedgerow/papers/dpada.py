@@ -13,6 +13,7 @@ from typing import Literal, cast
 
 import numpy as np
 
+from hedgerow import trees
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import Draw, PublicCoins
 from hedgerow.mechanisms import PublicChoice, Randomness
@@ -20,7 +21,7 @@ from hedgerow.papers import kernels
 from hedgerow.papers.boosting import UNIT, Fit, PaperBooster, PrintedBoosting, class_weights, cut_between, stump
 from hedgerow.papers.kernels import CUT
 from hedgerow.papers.records import Branching, Ranked, RawRecords, raw_numbers, schema_bins
-from hedgerow.papers.trees import PrintedTrees
+from hedgerow.papers.trees import PrintedTrees, reason
 from hedgerow.parameters import Choice, parameter
 from hedgerow.privacy.accounting import Sequence, Unprotected
 from hedgerow.privacy.certificate import Certificate
@@ -29,17 +30,6 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.scores import Error, Max, binary, multiway
 from hedgerow.systems.base import VOTES, Size, by_budget
-from hedgerow.trees import (
-    AllRecords,
-    BoostingRecipe,
-    LeafShare,
-    MadaBoost,
-    NoisyCounts,
-    RandomTest,
-    Recipe,
-    SelectTest,
-    Split,
-)
 
 TIE = 1e-10  # weighted errors that differ by less are equal: sums of floats never are
 EQUAL = 1e-9  # weights that differ by less, relatively, are equal: they differ by rounding
@@ -125,11 +115,7 @@ class ExactStump:
         return fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        yield (
-            "the stump of every round is the best one by the raw records, and so are its error and the stop at an error "
-            "above 1/2: noise on the weights only changes which weighted problem is solved exactly, and the first round "
-            "sees none, an infinite loss"
-        )
+        yield reason("exact-stump")
 
 
 # DPAda: algorithm 2, steps 1 to 3; equations 14 to 16; equation 2; definition 2
@@ -186,15 +172,8 @@ class PrintedDPAda(PrintedBoosting):
         if rounds == 1:
             return
         scale = decimal_text(rounds / epsilon / EXAMPLE, 3)
-        yield (
-            "the noise on the largest and the least weight has a scale that is read off the weights, Delta = max w - 1/N, "
-            f"which bounds no change: with {EXAMPLE - 1} records, half of them misclassified, it is 0, and with one more "
-            f"record {scale}: a certain value against a random one, an infinite loss"
-        )
-        yield (
-            "the budgets (B / m) w add up to at most B because weights sum to 1, and not because each step's loss is so "
-            "small: no step has a sensitivity, so the stated budgets bound nothing"
-        )
+        yield reason("scale-by-weights", records=EXAMPLE - 1, scale=scale)
+        yield reason("no-sensitivity")
 
 
 class DPAdaClassifier(PaperBooster):
@@ -229,15 +208,15 @@ class DPAdaClassifier(PaperBooster):
     voting: str = parameter(Choice(tuple(VOTES)), default="discrete")
     ties: str = parameter(Choice(("each", "shared", "one")), default="each")
 
-    def _private(self) -> BoostingRecipe:  # DPAda: algorithm 2
-        tree = Recipe(
-            assign=AllRecords(),
+    def _private(self) -> trees.BoostingRecipe:  # DPAda: algorithm 2
+        tree = trees.Recipe(
+            assign=trees.AllRecords(),
             candidates=binary,
-            levels=LeafShare(Fraction(1, 2)),
-            split=SelectTest(score=Error()),
-            leaf=NoisyCounts(),
+            levels=trees.LeafShare(Fraction(1, 2)),
+            split=trees.SelectTest(score=Error()),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES[self.voting], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES[self.voting], trees.MadaBoost())
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:  # DPAda: algorithms 4 to 6
         rounds = self._rounds(claim)
@@ -303,15 +282,8 @@ class AttributeStump:
         return fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        yield (
-            "the feature of every stump is the best one by the raw weighted information gain, without noise: one record can "
-            "change it for certain, an infinite loss"
-        )
-        yield (
-            "the noise of the leaves has the scale max w / e, with the largest normalized weight read off the records: it is "
-            "no sensitivity, for one record changes every weight. With 1000 records and a hard one more the weights differ by "
-            ".0089 in total after 1 round, and by .983 of at most 1 after 5"
-        )
+        yield reason("raw-attribute")
+        yield reason("leaf-noise-by-weights")
 
 
 class DPAdaBoostClassifier(PaperBooster):
@@ -337,17 +309,17 @@ class DPAdaBoostClassifier(PaperBooster):
 
     attribute: str = parameter(Choice(("selected", "random")), default="selected")
 
-    def _private(self) -> BoostingRecipe:
+    def _private(self) -> trees.BoostingRecipe:
         selected = self.attribute == "selected"
-        split: Split = SelectTest(score=Max()) if selected else RandomTest()
-        tree = Recipe(
-            assign=AllRecords(),
+        split: trees.Split = trees.SelectTest(score=Max()) if selected else trees.RandomTest()
+        tree = trees.Recipe(
+            assign=trees.AllRecords(),
             candidates=multiway,
-            levels=LeafShare(Fraction(1, 2) if selected else Fraction(1)),
+            levels=trees.LeafShare(Fraction(1, 2) if selected else Fraction(1)),
             split=split,
-            leaf=NoisyCounts(),
+            leaf=trees.NoisyCounts(),
         )
-        return BoostingRecipe(tree, VOTES["real"], MadaBoost())
+        return trees.BoostingRecipe(tree, VOTES["real"], trees.MadaBoost())
 
     _published_size = Size(10, 1, 10)
 

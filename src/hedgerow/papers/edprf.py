@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import ClassVar
 
+from hedgerow import trees
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
@@ -20,33 +21,12 @@ from hedgerow.schema import Schema
 from hedgerow.scores import Gini, mixed, multiway
 from hedgerow.systems.base import ENOUGH, Size
 from hedgerow.systems.trees import interval_forest
-from hedgerow.trees import (
-    UNIFORM,
-    AllRecords,
-    Assignment,
-    ForestPlan,
-    Geometric,
-    Harmonic,
-    Leaf,
-    Levels,
-    Linear,
-    NoisyCounts,
-    NoisyMinority,
-    NoisySize,
-    PerRecord,
-    Recipe,
-    SelectLabel,
-    SelectTest,
-    Stop,
-    TwoPhasePlan,
-    Weighted,
-)
 
-SMALL = NoisyMinority(Fraction(3, 10), Fraction(1, 2))  # docs/decisions/0005-edprf-defaults.md
-STOPS: Mapping[str, Stop | None] = {"none": None, "noisy-minority": SMALL}
+SMALL = trees.NoisyMinority(Fraction(3, 10), Fraction(1, 2))  # docs/decisions/0005-edprf-defaults.md
+STOPS: Mapping[str, trees.Stop | None] = {"none": None, "noisy-minority": SMALL}
 SHALLOW = 3  # a tree with at most this many tests on a path has no stop, at any budget
 MAX_BINS = 5
-LEAVES: Mapping[str, Leaf] = {"counts": NoisyCounts(), "label": SelectLabel()}
+LEAVES: Mapping[str, trees.Leaf] = {"counts": trees.NoisyCounts(), "label": trees.SelectLabel()}
 
 
 class PFDPDTClassifier(PaperTree):
@@ -81,17 +61,17 @@ class PFDPDTClassifier(PaperTree):
 
     stop: str = parameter(Choice(("auto", *STOPS)), default="auto")
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=PerRecord(),  # the paper: parts of one fixed size
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
+        return trees.Recipe(
+            assign=trees.PerRecord(),  # the paper: parts of one fixed size
             candidates=multiway,  # bins from the schema; the paper: from each node's records
-            levels=Harmonic(),  # equations 9 and 10
-            split=SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
-            leaf=SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
+            levels=trees.Harmonic(),  # equations 9 and 10
+            split=trees.SelectTest(PermuteAndFlip, Gini()),  # at range 2; the paper: 4, half the signal
+            leaf=trees.SelectLabel(PermuteAndFlip),  # at range 1; the paper: 2
             stop=self._stop(depth),  # the paper: nodes of a single class
         )
 
-    def _stop(self, depth: int) -> Stop | None:
+    def _stop(self, depth: int) -> trees.Stop | None:
         """Return the stop for trees with at most this many tests on a path."""
         return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
 
@@ -101,7 +81,7 @@ class PFDPDTClassifier(PaperTree):
         return PrintedForest(
             samples=FixedSize(),
             tests=node_bins,  # the paper does not say how and where
-            levels=Harmonic(),
+            levels=trees.Harmonic(),
             sharing="aligned",  # equations 9 and 10
             selection=RealPermuteAndFlip,  # equation 12
             leaf="label",  # equation 15
@@ -146,7 +126,7 @@ class EDPRFClassifier(PFDPDTClassifier, PaperForest):  # eDPRF: figure 1
 
     parts: str = parameter(Choice(("equal", "shrinking")), default="equal")
 
-    def _stop(self, depth: int) -> Stop | None:
+    def _stop(self, depth: int) -> trees.Stop | None:
         return None if self.stop == "auto" and self.n_estimators != 1 else super()._stop(depth)
 
     _published_size = Size(35, 5, MAX_BINS)  # treeDepth 6
@@ -188,15 +168,15 @@ class TraditionClassifier(PaperTree):
     leaf: str = parameter(Choice(tuple(LEAVES)), default="counts")
     reading: str = parameter(Choice(("halved", "undivided")), default="halved")
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return Recipe(
-            assign=AllRecords(),
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
+        return trees.Recipe(
+            assign=trees.AllRecords(),
             soft=self.leaf == "counts",  # a single tree returns the class shares of its leaf, not one vote
             candidates=multiway,
-            levels=UNIFORM,
-            split=SelectTest(SELECTIONS[self.split], Gini()),
+            levels=trees.UNIFORM,
+            split=trees.SelectTest(SELECTIONS[self.split], Gini()),
             leaf=LEAVES[self.leaf],
-            stop=NoisySize() if self.reading == "halved" else None,
+            stop=trees.NoisySize() if self.reading == "halved" else None,
         )
 
     _private_size = Size(1, 3, MAX_BINS)
@@ -206,7 +186,7 @@ class TraditionClassifier(PaperTree):
         return PrintedForest(
             samples=Samples(),
             tests=node_bins,
-            levels=UNIFORM,
+            levels=trees.UNIFORM,
             sharing="halved" if self.reading == "halved" else "undivided",  # no step reads the count [inferred]
             selection=RealPermuteAndFlip if self.split == "permute-and-flip" else RealExponential,
             leaf="counts" if self.leaf == "counts" else "label",
@@ -214,7 +194,11 @@ class TraditionClassifier(PaperTree):
 
 
 EASY = Fraction(3, 10)
-LEVELS: Mapping[str, Levels] = {"geometric": Geometric(), "arithmetic": Linear(1, 0), "uniform": UNIFORM}
+LEVELS: Mapping[str, trees.Levels] = {
+    "geometric": trees.Geometric(),
+    "arithmetic": trees.Linear(1, 0),
+    "uniform": trees.UNIFORM,
+}
 
 
 class RivalForest(PaperForest):
@@ -229,10 +213,10 @@ class RivalForest(PaperForest):
     _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
     @abstractmethod
-    def _levels(self) -> Levels:
+    def _levels(self) -> trees.Levels:
         """Return how the levels of a tree share its budget."""
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
         return interval_forest(self._levels())
 
     def _published(self) -> PrintedForest:
@@ -265,7 +249,7 @@ class DengDiffPRFClassifier(RivalForest):
 
     levels: str = parameter(Choice(tuple(LEVELS)), default="geometric")
 
-    def _levels(self) -> Levels:
+    def _levels(self) -> trees.Levels:
         return LEVELS[self.levels]
 
 
@@ -287,12 +271,12 @@ class DiffPRFLinearClassifier(RivalForest):
     slope: int = parameter(WholeNumber(0, 1000), default=1)
     constant: int = parameter(WholeNumber(0, 1000), default=1)
 
-    def _levels(self) -> Levels:
+    def _levels(self) -> trees.Levels:
         if self.slope == self.constant == 0:
             raise ConfigurationError(
                 "slope and constant are both 0, so no level has a budget; make one of them positive."
             )
-        return Linear(self.slope, self.constant)
+        return trees.Linear(self.slope, self.constant)
 
 
 class TpDPRFClassifier(PaperForest):
@@ -315,25 +299,27 @@ class TpDPRFClassifier(PaperForest):
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         size = self._private_size.of(self)
-        trees = size.n_estimators
-        if trees == 1:
+        n_trees = size.n_estimators
+        if n_trees == 1:
             return super()._plan(schema, claim, coins)
         first, second = (
-            ForestPlan(self._of(assign), schema, claim.pure * part / trees, **asdict(replace(size, n_estimators=part)))
-            for assign, part in ((AllRecords(), trees - trees // 2), (Weighted(), trees // 2))
+            trees.ForestPlan(
+                self._of(assign), schema, claim.pure * part / n_trees, **asdict(replace(size, n_estimators=part))
+            )
+            for assign, part in ((trees.AllRecords(), n_trees - n_trees // 2), (trees.Weighted(), n_trees // 2))
         )
-        return TwoPhasePlan(first, second, EASY)
+        return trees.TwoPhasePlan(first, second, EASY)
 
-    def _private(self, schema: Schema, depth: int) -> Recipe:
-        return self._of(AllRecords())
+    def _private(self, schema: Schema, depth: int) -> trees.Recipe:
+        return self._of(trees.AllRecords())
 
-    def _of(self, assign: Assignment) -> Recipe:
-        return Recipe(
+    def _of(self, assign: trees.Assignment) -> trees.Recipe:
+        return trees.Recipe(
             assign=assign,
             candidates=mixed,
-            levels=Harmonic(),
-            split=SelectTest(Exponential, Gini()),
-            leaf=NoisyCounts(),
+            levels=trees.Harmonic(),
+            split=trees.SelectTest(Exponential, Gini()),
+            leaf=trees.NoisyCounts(),
         )
 
     _private_size = Size(4, 4, 128)
@@ -343,7 +329,7 @@ class TpDPRFClassifier(PaperForest):
         return PrintedForest(
             samples=TwoPhases(),
             tests=schema_bins,
-            levels=Harmonic(),
+            levels=trees.Harmonic(),
             sharing="undivided",
             selection=RealExponential,
             leaf="counts",

@@ -12,13 +12,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.estimator import PublicCoins, RawPlan
+from hedgerow.estimator import PublicCoins
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, RealPermuteAndFlip, RealSelection, Resample
 from hedgerow.papers.records import Branching, BranchingRule, OpenNodes, RawRecords
-from hedgerow.papers.trees import FLOATS, Growth, PrintedPlan, PrintedTrees
-from hedgerow.parameters import Choice, parameter
-from hedgerow.privacy.claim import Claim
+from hedgerow.papers.trees import Growth, PaperSystem, PrintedTrees, reason
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.systems.base import ForestSystem, Size, TreeSystem
@@ -81,10 +79,7 @@ class FixedSize(Samples):
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         if trees > 1:
-            yield (
-                f"the records are divided among {trees} trees in subsets of one fixed size: one record added or removed can "
-                f"change the size of every subset, a loss of T * epsilon / 2 = {decimal_text(trees * epsilon / 2)}"
-            )
+            yield reason("fixed-parts", trees=trees, loss=decimal_text(trees * epsilon / 2))
 
 
 @dataclass(frozen=True)
@@ -102,11 +97,7 @@ class Bootstrap(Samples):
 
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         budget = self.tree_budget(epsilon, trees)
-        yield (
-            "every tree draws its records with replacement, so one record may be in it many times: a tree with the stated "
-            f"budget b = {decimal_text(budget)} loses up to about exp(b) - 1 = {math.expm1(min(float(budget), 700.0)):.6g} "
-            "on one record of a rare class, and no more than n b is proved"
-        )
+        yield reason("bootstrap", budget=decimal_text(budget), loss=math.expm1(min(float(budget), 700.0)))
 
 
 @dataclass(frozen=True)
@@ -129,10 +120,7 @@ class TwoPhases(Bootstrap):
     def reasons(self, epsilon: Fraction, trees: int) -> Iterator[str]:
         yield from super().reasons(epsilon, trees)
         if trees > 1:
-            yield (
-                "the second phase weighs records by the raw training error of the first and normalizes the weights: one "
-                "record changes the chance of every other one, and no bound on the loss is known"
-            )
+            yield reason("weighted-phase")
 
 
 # The forest
@@ -192,17 +180,11 @@ class PrintedForest:
     def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]:
         if size.max_depth > 0:  # otherwise a tree is one leaf, whatever the records are
             if self.pure_leaves:
-                yield (
-                    "a node becomes a leaf when its records are of a single class, without noise: whether the model has a "
-                    "split can depend on one record alone, an infinite loss"
-                )
+                yield reason("pure-leaves")
             if np.any(branching.bins > 0):
-                yield (
-                    "numeric features are binned between the least and the largest value of each node's own records, and the "
-                    "model stores these values, an infinite loss"
-                )
+                yield reason("node-bins")
         yield from self.samples.reasons(epsilon, size.n_estimators)
-        yield FLOATS
+        yield reason("floating-point")
 
     def read_by(self, schema: Schema, max_bins: int) -> Branching:
         return self.tests(schema, max_bins)
@@ -272,27 +254,12 @@ class PrintedForest:
 # Estimators
 
 
-class PaperTree(TreeSystem):
-    """A tree of a paper, in the form whose guarantee is proved and in the form that the paper prints.
-
-    Parameters
-    ----------
-    variant : {"private", "published"}
-        "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
-        certificate says that no guarantee holds, and why.
-    """
-
-    _published_size: ClassVar[Size]
-
-    variant: str = parameter(Choice(("private", "published")), default="private")
+class PaperTree(PaperSystem, TreeSystem):
+    """A tree of a paper."""
 
     @abstractmethod
     def _published(self) -> PrintedForest:
         """Return the parts of the published form."""
-
-    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
-        size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
-        return PrintedPlan(self._published(), schema, claim.epsilon, size)
 
 
 class PaperForest(PaperTree, ForestSystem):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,20 +12,25 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.estimator import PublicCoins, RawPlan
+from hedgerow.estimator import PrivateClassifier, PublicCoins, RawPlan
 from hedgerow.export.form import importances
+from hedgerow.files import packaged_table
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
 from hedgerow.papers.records import Branching, OpenNodes, RawRecords
+from hedgerow.parameters import Choice, parameter
+from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import Size
 from hedgerow.texts import short_repr
 from hedgerow.trees.forest import OF_TESTS
 
-FLOATS = (
-    "the noise is drawn in floating point, whose last digits can betray the scores; what the paper proves about real "
-    "numbers does not carry over"
-)
+REASONS = packaged_table("hedgerow.papers", "reasons")
+
+
+def reason(name: str, **figures: object) -> str:
+    """Return a sentence of ``reasons.toml``: why no guarantee holds."""
+    return str(REASONS[name].format(**figures))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +184,29 @@ class PrintedPlan(RawPlan):
         labels = Encoder(self._branching.schema, 2).labels(y)
         data = RawRecords.labelled(self._branching.read(X), labels, self._branching)
         return self._recipe.fit(data, *self._given, randomness)
+
+
+class PaperSystem(PrivateClassifier):
+    """A system of a paper, in the form whose guarantee is proved and in the form that the paper prints.
+
+    Parameters
+    ----------
+    variant : {"private", "published"}
+        "private": the form whose guarantee is proved. "published": the form that the paper prints, to fit and predict; its
+        certificate says that no guarantee holds, and why.
+    """
+
+    variant: str = parameter(Choice(("private", "published")), default="private")
+
+    @property
+    @abstractmethod
+    def _published_size(self) -> Size:
+        """The default size of the published form."""
+
+    @abstractmethod
+    def _published(self) -> Printed:
+        """Return the parts of the published form."""
+
+    def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
+        size = self._published_size.of(self)  # the paper's budgets are the same under either adjacency
+        return PrintedPlan(self._published(), schema, claim.epsilon, size, coins)

@@ -16,7 +16,7 @@ from hedgerow.plots.report import (
     ResidualDisplay,
     ROCDisplay,
 )
-from hedgerow.plots.utility import AuditDisplay
+from hedgerow.plots.utility import AuditDisplay, PlanDisplay
 
 __all__ = [
     "AuditDisplay",
@@ -27,6 +27,7 @@ __all__ = [
     "GroupsDisplay",
     "ImportancesDisplay",
     "Page",
+    "PlanDisplay",
     "PredictionErrorDisplay",
     "ROCDisplay",
     "ResidualDisplay",

@@ -22,7 +22,7 @@ from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
-from hedgerow.files import atomic_file
+from hedgerow.files import atomic_file, packaged_table
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.plots.axes import new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
@@ -40,34 +40,12 @@ from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
 from hedgerow.trees import BoostedModel
 
-STYLE = """
-body { font: 16px/1.5 Georgia, serif; color: #222; max-width: 62em; margin: 2em auto; padding: 0 1em; }
-h1, h2, h3 { font-family: Helvetica, Arial, sans-serif; line-height: 1.2; }
-table { border-collapse: collapse; font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1em 0; }
-th, td { border: 1px solid #ccc; padding: .3em .6em; text-align: left; vertical-align: top; }
-table { display: block; overflow-x: auto; } td { overflow-wrap: break-word; }
-@media print { td { overflow-wrap: anywhere; } }
-th { background: #f2f2f2; }
-pre { font-size: 13px; white-space: pre-wrap; overflow-wrap: anywhere; } pre span { display: block; }
-figure { margin: 1.5em 0; break-inside: avoid; } img { max-width: 100%; break-inside: avoid; }
-figcaption { font-size: 14px; color: #555; }
-"""
-
+TEXTS = packaged_table("hedgerow.plots", "card")
 BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
 MOST_INDENTED = 15  # characters
 
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
 MOST_FEATURES = 20  # features whose importances are listed
-
-LIMITS = (
-    "The guarantee covers what the fit released, for each record, or each person where persons are protected, by itself. "
-    "It does not say that the model is right, fair, or fit for a use.",
-    "What was done to the records before the fit (scaling, imputing, selecting by looking at them) is not covered, and neither "
-    "are scores on raw test data or parameters that were chosen by them.",
-    "Several fits on the same records add up. Only a ledger that all of them name knows the sum.",
-    "Noise is part of the model: small differences between bins, and features of small importance, may be noise alone.",
-    "Running time, memory and page faults of the fit depend on the records. That there is at least one record is public.",
-)
 
 
 class Page:
@@ -136,7 +114,7 @@ class Page:
         return (
             '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            f"<title>{html.escape(self.title)}</title><style>{STYLE}</style></head>\n<body>\n"
+            f"<title>{html.escape(self.title)}</title><style>{TEXTS['style']}</style></head>\n<body>\n"
             + "\n".join(self._parts)
             + "\n</body></html>\n"
         )
@@ -219,7 +197,7 @@ def write_card(
                 for entry in ledger.entries
             )
             page.table(("when", "who", "what", "state", "epsilon"), entries)
-    page.heading("Limits").items(LIMITS)
+    page.heading("Limits").items(TEXTS["limits"])
 
 
 def _contents(kind: Feature) -> str:

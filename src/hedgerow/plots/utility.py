@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown, wrapped
+from hedgerow.analysis import FitPlan, plan
+from hedgerow.analysis.outlook import benchmarks_of
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, new_grid, shown, wrapped
+from hedgerow.schema import Schema
 
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX*"
@@ -73,6 +76,90 @@ class PrivacyUtilityDisplay(Display):
         ax.grid(alpha=0.25)
         if legend and self.artists_:
             ax.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)
+        return self
+
+
+@dataclass(eq=False, repr=False)
+class PlanDisplay(Display):
+    """What a fit may bring over epsilon: the noise of its queries, its accuracy and the width of intervals of its report card.
+
+    The noise is that of the plan, for the schema itself. Accuracy and widths are no promise: they are those of
+    ``HedgerowClassifier`` or ``HedgerowRegressor`` with a pure epsilon on public benchmarks of about as many records
+    (``benchmarks/outlook.py``). A unit of k records, or of replaced records, has them at k times or twice the epsilon. Nothing is
+    read or spent.
+
+    Parameters
+    ----------
+    plan : FitPlan
+        The plan at the epsilon that is marked.
+    noise : sequence of Line
+        The noise on a count of each kind of query over epsilon, as a share of the records.
+    accuracy : sequence of Line
+        For each public set, the part of the score of gradient boosting without privacy that is kept: of the ROC AUC above 1/2, or
+        of R2.
+    width : sequence of Line
+        For each public set, the width of the 95 % interval of noise of the score, in a report card of the same epsilon on a
+        quarter as many other records.
+    score : str
+        The score.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(17, 90)}, classes=["ill", "well"])
+    >>> display = hr.PlanDisplay.from_schema(schema, records=5000, epsilon=1.0)
+    >>> display.plan.records, len(display.accuracy) == len(display.width) > 0
+    (5000, True)
+    """
+
+    plan: FitPlan
+    noise: Sequence[Line]
+    accuracy: Sequence[Line]
+    width: Sequence[Line]
+    score: str
+
+    @classmethod
+    def from_schema(cls, schema: Schema, *, records: int, epsilon: float, **arguments: Any) -> Self:
+        """Make the display of a plan; arguments are those of ``hr.plan``."""
+        made = plan(schema, records=records, epsilon=epsilon, **arguments)
+        claim, classes = made.certificate.claim, bool(schema.classes)
+        benchmarks = benchmarks_of(records, classes=classes)
+        times = float(claim.epsilon / claim.pure)
+        epsilons = tuple((times * benchmarks[0].epsilons).tolist())
+        noise: dict[str, list[float]] = {step.purpose: [] for step in made.steps}
+        for each in epsilons:
+            steps = plan(schema, records=records, epsilon=each, **arguments).steps
+            own = {step.purpose: step.noise for step in steps}
+            for purpose, values in noise.items():
+                values.append(own.get(purpose, math.nan) / records)
+
+        def lines(of: Mapping[str, Iterable[float]]) -> tuple[Line, ...]:
+            return tuple(Line(name, epsilons, tuple(y), (0.0,) * len(epsilons)) for name, y in of.items())
+
+        accuracy, width = ({one.data: getattr(one, name).tolist() for one in benchmarks} for name in ("kept", "width"))
+        return cls(made, lines(noise), lines(accuracy), lines(width), "ROC AUC above 1/2" if classes else "R2")
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw it on ``ax``, a sequence of three matplotlib axes, or on a new figure, and return the display."""
+        self.ax_ = new_grid(3, (4.8, 4.8)) if ax is None else ax
+        self.figure_ = self.ax_[0].figure
+        about = f"on public sets of about {self.plan.records} records; yours may differ"
+        panels = (
+            (self.noise, "noise on a count, as a share of the records", f"{self.plan.system}, by its plan"),
+            (self.accuracy, f"{self.score}, as a share of what boosting has without privacy", f"accuracy {about}"),
+            (self.width, f"width of the 95 % interval of {self.score.split(' above')[0]}", f"report card {about}"),
+        )
+        for own, (lines, measure, title) in zip(self.ax_, panels, strict=True):
+            picture = PrivacyUtilityDisplay(lines, measure=measure).plot(own, legend=False)
+            names = [wrapped(name, 40) for name in picture.artists_]
+            own.legend(picture.artists_.values(), names, frameon=False, fontsize=7)
+            own.axvline(float(self.plan.certificate.epsilon), color="black", linewidth=0.8, linestyle=":")
+            own.set_title(wrapped(title, 56), loc="left", fontsize=9)
+            own.set_ylabel(wrapped(measure, 44), fontsize=9)
+            if lines is self.noise:
+                own.set_yscale("log")
+            else:
+                own.set_ylim(min(own.get_ylim()[0], 0.0), None)
         return self
 
 

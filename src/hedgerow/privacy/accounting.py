@@ -26,16 +26,8 @@ from hedgerow.errors import ConfigurationError, FileFormatError
 from hedgerow.privacy.exact import read_fraction
 from hedgerow.texts import short_repr
 
-LEAST = {
-    "epsilon": 0,
-    "delta": 0,
-    "mu_squared": 0,
-    "rho": 0,
-    "draws": 0,
-    "count": 0,
-    "records": 1,
-    "shares": 1,
-}  # of these fields of events
+LEAST = dict.fromkeys(("epsilon", "delta", "mu_squared", "rho", "draws", "count"), 0)  # of these fields of events
+LEAST |= {"records": 1, "shares": 1}
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,15 +44,12 @@ class Event:
 # CART-DPsAdaBoost: equation 1; definition 1
 @dataclass(frozen=True, repr=False)
 class Pure(Event):  # eDPRF: equations 1 and 2; definition 2
-    """A mechanism that is epsilon-DP when one record is added or removed.
-
-    ``level`` is the level of the tree it belongs to, 0 if there is none.
-    """
+    """A mechanism that is epsilon-DP when one record is added or removed."""
 
     epsilon: Fraction
     mechanism: str
     purpose: str
-    level: int = 0
+    level: int = 0  # of the tree that it belongs to; 0: none
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,27 +129,24 @@ class SelectAndMeasure(Sequence):
     def squares(self) -> tuple[Fraction, Fraction]:
         """A quarter of the sum of the selections' squared epsilons, and the squared mu of the measurement."""
         *selections, measurement = cast(tuple[Any, ...], self.parts)
-        return sum((part.epsilon**2 for part in selections), NONE) / 4, measurement.mu_squared
+        selected = NONE
+        for part in selections:
+            selected += part.epsilon**2 / 4
+        return selected, measurement.mu_squared
 
 
 # CART-DPsAdaBoost: property 2
 @dataclass(frozen=True, repr=False)
 class Parallel(Event):  # eDPRF: theorem 2
-    """Parts that read disjoint records by released tests: the largest cost counts.
-
-    ``label`` describes what one record pays.
-    """
+    """Parts that read disjoint records by released tests: the largest cost counts."""
 
     parts: tuple[Event, ...]
-    label: str = ""
+    label: str = ""  # what one record pays; of ``OneOf`` what chooses
 
 
 @dataclass(frozen=True, repr=False)
 class OneOf(Parallel):
-    """Alternatives of which one runs, chosen by what was released before: the largest cost counts.
-
-    ``label`` describes what chooses.
-    """
+    """Alternatives of which one runs, chosen by what was released before: the largest cost counts."""
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -177,10 +163,7 @@ class PerRecordAssignment(Event):
 
 @dataclass(frozen=True, repr=False)
 class Subsampled(Event):
-    """A plan on a Poisson sample: each record takes part with probability ``inclusion``, by its own coin.
-
-    docs/proofs/composition.md.
-    """
+    """A plan on a Poisson sample, where records take part with probability ``inclusion`` (docs/proofs/composition.md)."""
 
     part: Event
     inclusion: Fraction
@@ -281,9 +264,8 @@ NONE = Fraction(0)
 
 def check_adjacency(adjacency: str) -> Adjacency:
     """Return the adjacency, or raise ConfigurationError with the two that exist."""
-    for known in get_args(Adjacency):
-        if adjacency == known:
-            return known  # type: ignore[no-any-return]
+    if adjacency in get_args(Adjacency):
+        return cast(Adjacency, adjacency)
     raise ConfigurationError(
         f"adjacency is {adjacency!r}, but the guarantee is stated either for one record added or removed "
         "or for one record replaced; pass adjacency='add-remove' or 'replace-one'."
@@ -526,9 +508,6 @@ class Cost:
 
     def delta_of_draws(self, epsilon: Fraction) -> float:
         return float(min(self.draws * SAMPLER_ERROR, Fraction(1))) * (1 + math.exp(min(float(epsilon), 700.0)))
-
-    def within(self, epsilon: Fraction, delta: Fraction) -> bool:
-        return self.delta(epsilon) <= delta
 
     @property
     def pure(self) -> bool:

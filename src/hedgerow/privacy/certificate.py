@@ -17,26 +17,8 @@ from typing import Any
 from hedgerow.arrays import lazy
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.files import LONGEST_QUOTED
-from hedgerow.privacy.accounting import (
-    NONE,
-    Adjacency,
-    Concentrated,
-    Cost,
-    Event,
-    Gaussian,
-    OneOf,
-    Parallel,
-    PerRecordAssignment,
-    Pure,
-    SelectAndMeasure,
-    Sequence,
-    Subsampled,
-    Thresholded,
-    Unprotected,
-    cost,
-    event_from_dict,
-    event_to_dict,
-)
+from hedgerow.privacy import accounting
+from hedgerow.privacy.accounting import Event, cost
 from hedgerow.privacy.claim import Claim, Start, Unit, claim_from_dict, claim_in_words, claim_to_dict, short_text
 from hedgerow.privacy.exact import decimal_text, upper_text
 from hedgerow.schema import Schema
@@ -119,7 +101,7 @@ class Certificate:
     variant: str
     epsilon: Fraction
     delta: Fraction
-    adjacency: Adjacency
+    adjacency: accounting.Adjacency
     event: Event
     seeded: bool = False
     releases: tuple[str, ...] = ()
@@ -165,7 +147,7 @@ class Certificate:
         return tuple(reasons)
 
     @lazy
-    def total(self) -> Cost:
+    def total(self) -> accounting.Cost:
         """The cost of the steps under the adjacency, for one person."""
         return cost(self.event).under(self.adjacency, self.records_per_person)
 
@@ -175,7 +157,7 @@ class Certificate:
 
     @property
     def covers_its_steps(self) -> bool:
-        return self.total.within(self.epsilon, self.delta)
+        return self.total.delta(self.epsilon) <= self.delta
 
     @property
     def holds(self) -> bool:
@@ -241,7 +223,7 @@ class Certificate:
             "variant": self.variant,
             **claim_to_dict(self.claim, self.person),
             "seeded": self.seeded,
-            "event": event_to_dict(self.event),
+            "event": accounting.event_to_dict(self.event),
             **{name: list(getattr(self, name)) for name in LISTS if getattr(self, name)},
             **({"starts": [start.to_dict() for start in self.starts]} if self.starts else {}),
             **({} if self.person is None or not self.ids_as_text else {"ids": "text"}),
@@ -255,17 +237,15 @@ class Certificate:
             starts = data.get("starts", [])
             if len(starts) > MOST_LISTED:  # one that is left out could be the one without a guarantee
                 raise ValueError("more starts than a certificate has")
+            lists: dict[str, Any] = {name: tuple(map(short_text, data.get(name, [])[:MOST_LISTED])) for name in LISTS}
             return cls(
                 system=short_text(data["system"]),
                 variant=short_text(data["variant"]),
-                epsilon=claim.epsilon,
-                delta=claim.delta,
-                adjacency=claim.adjacency,
-                event=event_from_dict(data["event"]),
+                **vars(claim),
+                event=accounting.event_from_dict(data["event"]),
                 seeded=data["seeded"],
-                **{name: tuple(short_text(text) for text in data.get(name, [])[:MOST_LISTED]) for name in LISTS},
+                **lists,
                 starts=tuple(map(Start.from_dict, starts)),
-                records_per_person=claim.records_per_person,
                 person=person,
                 ids_as_text=person is None or data.get("ids") == "text",
             )
@@ -291,10 +271,10 @@ def certify(
     system: str,
     event: Event,
     schema: Schema | None,
-    *,
-    variant: str,
     claim: Claim,
+    *,
     seeded: bool,
+    variant: str = "private",
     assumptions: tuple[str, ...] = (),
     person: str | None = None,
     starts: tuple[Start, ...] = (),
@@ -306,25 +286,14 @@ def certify(
     """
     if schema is not None and (inferred := schema.inferred):
         reason = f"the schema was read off the data ({', '.join(inferred)})"
-        event = Sequence((Unprotected(reason), event))
-    reasons = {} if schema is None else schema.reasons
-    public = list(map(_why_public, reasons.items()))
-    certificate = Certificate(
-        system,
-        variant,
-        claim.epsilon,
-        claim.delta,
-        claim.adjacency,
-        event,
-        seeded,
-        () if schema is None else tuple(schema.releases),
-        assumptions,
-        claim.records_per_person,
-        person,
-        starts=starts,
-        public=tuple(public[:MOST_LISTED]),
-        premises=premises,
-    )
+        event = accounting.Sequence((accounting.Unprotected(reason), event))
+    releases, reasons = ((), {}) if schema is None else (tuple(schema.releases), schema.reasons)
+    public: tuple[str, ...] = ()
+    for name, why in [*reasons.items()][:MOST_LISTED]:
+        public += (f"{shortened(repr(name), MOST_NAME)}: {why}",)
+    promise, unit = (claim.epsilon, claim.delta, claim.adjacency), (claim.records_per_person, person)
+    certificate = Certificate(system, variant, *promise, event, seeded, releases, assumptions, *unit)
+    certificate = replace(certificate, starts=starts, public=public, premises=premises)
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
@@ -332,12 +301,7 @@ def certify(
     return certificate
 
 
-def _why_public(entry: tuple[str, str]) -> str:
-    name, why = entry
-    return f"{shortened(repr(name), MOST_NAME)}: {why}"
-
-
-def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = NONE) -> None:
+def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = accounting.NONE) -> None:
     """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
     texts = []
     if delta >= WEAK_DELTA:
@@ -368,26 +332,26 @@ class CertificateLine:
 def steps(event: Event) -> Iterator[CertificateLine | str]:
     """Yield the protected steps, of equal ones in a row the first, and as text how the costs of parts combine."""
     match event:
-        case Pure():
-            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, Thresholded) else ""
+        case accounting.Pure():
+            delta = f", delta {decimal_text(event.delta, 4)}" if isinstance(event, accounting.Thresholded) else ""
             amount = f"epsilon {decimal_text(event.epsilon, 4)}{delta}"
             yield CertificateLine(event.level, event.purpose, event.mechanism, amount)
-        case Gaussian():
+        case accounting.Gaussian():
             mu_squared = decimal_text(event.mu_squared, 4)
             yield CertificateLine(event.level, event.purpose, "rounded normal noise", f"mu^2 {mu_squared}")
-        case Concentrated():
+        case accounting.Concentrated():
             yield CertificateLine(event.level, event.purpose, event.mechanism, f"rho {decimal_text(event.rho, 4)}")
-        case OneOf(parts, label):
+        case accounting.OneOf(parts, label):
             several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
             yield label + (several if len(parts) > 1 else "; all of them together cost at most the lines below")
             for part in parts[:1]:
                 yield from steps(part)
-        case Parallel(parts, label):
+        case accounting.Parallel(parts, label):
             yield from (label,) if label else ()
             for part, _ in groupby(parts):
                 yield from steps(part)
-        case Sequence(parts):
-            if isinstance(event, SelectAndMeasure):
+        case accounting.Sequence(parts):
+            if isinstance(event, accounting.SelectAndMeasure):
                 yield "selections and the measurement after them, charged together: by Gaussian DP that is less than apart"
             for part, run in groupby(parts):  # rounds are equal, and there may be many
                 times, within = sum(1 for _ in run), list(steps(part))
@@ -395,11 +359,11 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
                 if times > 1 and what:
                     yield f"{times} times on the same records, each time at the cost below: {'; '.join(what)}"
                 yield from within
-        case PerRecordAssignment(part, count):
+        case accounting.PerRecordAssignment(part, count):
             if count > 1:
                 yield f"{count} trees; every record is in one of them, by its own coin"
             yield from steps(part)
-        case Subsampled(part, inclusion):
+        case accounting.Subsampled(part, inclusion):
             yield f"a record is in a tree's sample with probability {decimal_text(inclusion)}, by its own coin"
             yield from steps(part)
 
@@ -441,7 +405,7 @@ def shared_in_words(certificate: Certificate) -> str | None:
     starts = [start for start in certificate.starts if not start.public]
     if not starts or any(start.reasons for start in starts):
         return None
-    name, before = "its start" if len(starts) == 1 else "its starts", [NONE, NONE]
+    name, before = "its start" if len(starts) == 1 else "its starts", [accounting.NONE, accounting.NONE]
     for start in starts:
         if start.claim is None or (start.unit, start.claim.adjacency) != (certificate.unit, certificate.adjacency):
             return (

@@ -49,10 +49,8 @@ class Claim:  # eDPRF: definition 1
 
     @property
     def pure(self) -> Fraction:
-        """The epsilon for one record added or removed of a pure plan that keeps to the claim.
-
-        A person has so many records, and one person replaced is one removed and one added.
-        """
+        """The epsilon for one record added or removed of a pure plan that keeps to the claim."""
+        # A person has so many records, and one person replaced is one removed and one added.
         return self.epsilon / (self.records_per_person * (1 if self.adjacency == "add-remove" else 2))
 
     @property
@@ -67,7 +65,7 @@ class Claim:  # eDPRF: definition 1
         return Fraction(int(self.delta / factor * 2**200), 2**200)
 
     def covers(self, event: Event) -> bool:
-        return cost(event).under(self.adjacency, self.records_per_person).within(self.epsilon, self.delta)
+        return cost(event).under(self.adjacency, self.records_per_person).delta(self.epsilon) <= self.delta
 
     def rho(self, build: Callable[[Fraction], Event]) -> Fraction:
         """Return nearly the largest rho for which the claim covers the event that ``build`` makes of it, or raise NoAmountError.

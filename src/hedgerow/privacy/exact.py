@@ -60,10 +60,7 @@ def _fraction(value: object) -> Fraction | None:
 
 
 def read_fraction(text: object) -> Fraction:
-    """Return the fraction that a short text spells, or raise ValueError.
-
-    Texts of many digits and exponents beyond a thousand are refused: they would be numbers that fill the memory.
-    """
+    """Return the fraction that a short text spells, or raise ValueError, also for numbers that would fill the memory."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
         raise ValueError("no short text")
     exponent = text.lower().partition("e")[2]

@@ -25,14 +25,11 @@ PARTITIONED = -1  # in place of a path: the node is closed
 
 @dataclass(frozen=True)
 class Roots:
-    """One assignment of the records to roots: how probably a record takes part (None: surely), and its costliest path.
+    """One assignment of the records to roots."""
 
-    ``before`` is what the assignments before it cost together.
-    """
-
-    inclusion: Fraction | None = None
-    costliest: Cost = field(default_factory=Cost)
-    before: Cost = field(default_factory=Cost)
+    inclusion: Fraction | None = None  # how probably a record takes part; None: surely
+    costliest: Cost = field(default_factory=Cost)  # of its paths
+    before: Cost = field(default_factory=Cost)  # what the assignments before it cost together
 
 
 Courses = tuple[tuple[Event, ...], ...]
@@ -61,13 +58,10 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """The charges of the nodes of one generation: node i, on its path from the root, has ``known[path[i]]``.
-
-    ``unit`` is the largest weight of a record in them.
-    """
+    """The charges of the nodes of one generation: node i, on its path from the root, has ``known[path[i]]``."""
 
     assignment: int
-    unit: int
+    unit: int  # the largest weight of a record in them
     known: tuple[Path, ...]
     path: Index
 
@@ -128,10 +122,7 @@ class PrivacyFilter:
             raise ConfigurationError("a node that was partitioned is closed; query its children.")
 
     def reserving(self, event: Event, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
-        """Return the filter after steps were charged together, a ``SelectAndMeasure`` or alternatives; or raise BudgetExceeded.
-
-        Draws are charged step by step.
-        """
+        """Return the filter after steps, a ``SelectAndMeasure`` or alternatives, were charged together, but for their draws."""
         parts = event.parts if isinstance(event, Parallel) else (event,)
         kinds, courses = set(), list[tuple[Event, ...]]()
         for part in parts:

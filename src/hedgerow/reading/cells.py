@@ -31,7 +31,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from functools import lru_cache
 from itertools import repeat
 from operator import is_
 from typing import Any
@@ -41,7 +40,9 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.reading.text_cells import NO_TEXTS, CodedTexts, Texts, joined
+from hedgerow.arrays import lazy
+from hedgerow.reading.kernels import look_up
+from hedgerow.reading.text_cells import NO_TEXTS, REPLACING, CodedTexts, Texts, by_object, joined, ready, spelling_table
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -64,8 +65,8 @@ CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
 ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
-CACHE_CELLS = 65_536  # bounds on what a cache of distinct cells may hold
-CACHE_LENGTH = 256
+LONGEST_VALUE = 256  # characters of a text that is counted
+SAMPLE = 256  # cells that show whether many are one object
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 ASCII_SPACE = " \t\n\r\x0b\x0c"
@@ -191,33 +192,93 @@ def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
         return math.nan
 
 
-def numbers(
-    cells: Cells, rule: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
-) -> npt.NDArray[np.float64]:
-    """Read a 1-D array of cells as float64. Missing and unparsable cells are NaN; infinities stay.
+def is_machine(cells: Cells) -> bool:
+    """Whether cells are numbers that cast to float64 one by one."""
+    return cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype)
 
-    Text has the marks ``decimal`` and ``thousands``; ``rule`` reads one cell so.
+
+class Rule:
+    """How the cells of a column are read: ``one`` says what a cell means alone, and the others many at once, as it does.
+
+    ``texts`` reads text, by default each distinct one once, and ``numbers`` machine numbers, likewise. ``floats``: numbers among
+    objects mean what they mean as float64.
     """
 
-    def of_texts(texts: Texts) -> npt.NDArray[np.float64]:
-        return texts.numbers(rule, decimal, thousands)
+    def __init__(
+        self,
+        one: Callable[[object], Any],
+        dtype: Any,
+        texts: Callable[[Texts], Array] | None = None,
+        numbers: Callable[[Array], Array] | None = None,
+        *,
+        floats: bool = False,
+    ) -> None:
+        self.dtype, self._one, self._floats = dtype, one, floats
+        self._texts = texts or self._distinct_texts
+        self._numbers = numbers or self._distinct_numbers
 
-    if isinstance(cells, Texts):
-        return of_texts(cells)
-    if cells.dtype == np.float64:
-        return cells
-    if cells.dtype.kind == "M":
-        return np.full(cells.shape, math.nan)
-    with np.errstate(all="ignore"):
-        if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
-            return cells.astype(np.float64, copy=False)
-        objects = as_objects(cells)
-        of_texts(NO_TEXTS)  # no record decides whether a kernel runs
+    def __call__(self, cells: Cells) -> Array:
+        if isinstance(cells, Texts):
+            return self._texts(cells)
+        return self._numbers(cells) if is_machine(cells) else self._objects(as_objects(cells))
+
+    def each(self, cells: Cells) -> Array:
+        return np.fromiter(map(self._one, cells.tolist()), dtype=self.dtype, count=len(cells))
+
+    def _distinct_texts(self, cells: Texts) -> Array:
+        return cells.through(self.each)
+
+    def _distinct_numbers(self, cells: Array) -> Array:
+        values, places = np.unique(cells, return_inverse=True)
+        result: Array = self.each(as_objects(values))[places.reshape(-1)]
+        return result
+
+    def _objects(self, objects: Array) -> Array:
+        ready()
+        cells = objects.tolist()
+        if 2 * len(set(map(id, cells[:SAMPLE]))) < len(
+            cells[:SAMPLE]
+        ):  # each object that is several cells is read once
+            firsts, places = by_object(objects)
+            return self._objects(objects[firsts])[places]
+        texts = joined(cells)
+        if texts is not None:
+            return self._texts(texts)
+        self._texts(NO_TEXTS)  # no record decides whether a kernel runs
+        if (found := self._cast(objects)) is not None:
+            return found
+        is_text = np.fromiter(map(is_, map(type, cells), repeat(str)), dtype=np.bool_, count=len(cells))
+        texts, others = joined(objects[is_text].tolist()), objects[~is_text]
+        if texts is None:  # one of them is half of a surrogate pair, or has a zero byte
+            return self.each(objects)
+        result = np.empty(len(cells), dtype=self.dtype)
+        result[is_text] = self._texts(texts)
+        found = self._cast(others)
+        result[~is_text] = self.each(others) if found is None else found
+        return result
+
+    def _cast(self, objects: Array) -> Array | None:
+        """Return what objects mean that are numbers, or None if they do not cast together without code of their own."""
         types = [*map(type, objects.tolist())]
-        if all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types)):
-            with suppress(Exception):  # one of them does not cast
-                return objects.astype(np.float64)
-        return of_objects(objects, of_texts, rule, np.float64)
+        if self._floats and (all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types))):
+            with suppress(Exception), np.errstate(all="ignore"):
+                return self._numbers(objects.astype(np.float64))
+        return None
+
+
+def number_rule(
+    one: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
+) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    """Return what reads cells as float64: missing and unparsable cells as NaN. Text has the marks, as ``one`` reads it."""
+
+    def floats(cells: Array) -> npt.NDArray[np.float64]:
+        with np.errstate(all="ignore"):
+            return cells.astype(np.float64, copy=False)
+
+    return Rule(one, np.float64, lambda texts: texts.numbers(one, decimal, thousands), floats, floats=True)
+
+
+numbers = number_rule()
 
 
 def as_objects(cells: Cells) -> Array:
@@ -281,67 +342,11 @@ def is_missing_key(key: Key) -> bool:
     return key is None or key != key
 
 
-class CellCache(dict[Any, Any]):
-    """A rule's results by cell, so that Python code runs once per distinct cell. It is bounded, and lives for one call.
-
-    Cells of ``types`` are looked up; to hash or compare others could run code of their own.
-    """
-
-    def __init__(self, rule: Callable[[object], Any], types: frozenset[int] = HASHABLE) -> None:
-        super().__init__()
-        self._rule, self._types = rule, types
-        self._last: tuple[Texts | None, Any] = None, None  # the values of a dictionary, and their results
-
-    def __missing__(self, cell: Any) -> Any:
-        result = self._rule(cell)
-        small = not (isinstance(cell, str) and len(cell) > CACHE_LENGTH)
-        if small and cell == cell and len(self) < CACHE_CELLS:  # two NaN objects never match
-            self[cell] = result
-        return result
-
-    def of(self, cells: Cells, dtype: Any) -> npt.NDArray[Any]:
-        """Return the rule's result for each cell of a 1-D array."""
-
-        def of_texts(distinct: Texts) -> npt.NDArray[Any]:
-            return np.fromiter(map(self.__getitem__, distinct.tolist()), dtype=dtype, count=len(distinct))
-
-        if isinstance(cells, CodedTexts) and len(cells.values) <= len(cells):
-            if self._last[0] is not cells.values:
-                self._last = cells.values, of_texts(cells.values)
-            known: npt.NDArray[Any] = self._last[1][cells.codes]
-            return known
-        if isinstance(cells, Texts):
-            return cells.through(of_texts)
-        return of_objects(cells, lambda texts: texts.through(of_texts), self._one_by_one, dtype)
-
-    def _one_by_one(self, cell: Any) -> Any:
-        return self[cell] if id(type(cell)) in self._types else self._rule(cell)
-
-
-def of_objects(
-    cells: Array, of_texts: Callable[[Texts], npt.NDArray[Any]], rule: Callable[[object], Any], dtype: Any
-) -> npt.NDArray[Any]:
-    """Return the results of Python objects: by ``of_texts`` of text, if most of them are, and by ``rule`` of others."""
-    objects, others = as_objects(cells).tolist(), list[int]()
-    texts = joined(objects)
-    if texts is None:
-        others = [place for place, cell in enumerate(objects) if type(cell) is not str]
-        if 2 * len(others) <= len(objects):
-            texts = joined([cell if type(cell) is str else "" for cell in objects])
-    if texts is None:
-        of_texts(NO_TEXTS)
-        return np.fromiter(map(rule, objects), dtype=dtype, count=len(objects))
-    result = of_texts(texts)
-    if others:
-        result[others] = np.fromiter((rule(objects[place]) for place in others), dtype=dtype, count=len(others))
-    return result
-
-
 class CategoryReader:
     """The codes of one categorical column: the position of a value, then missing, then undeclared.
 
-    ``values`` must have different keys. ``markers`` are further markers of a missing cell; a declared value is never one. A
-    reader holds the schema only: a cache of the records' cells belongs to the call. ``as_text``: cells are compared as text.
+    ``values`` must have different keys. ``markers`` are further markers of a missing cell; a declared value is never one.
+    ``as_text``: cells are compared as text. ``codes`` returns those of a 1-D array of cells.
     """
 
     def __init__(self, values: Sequence[object], markers: Sequence[object] = (), *, as_text: bool = False) -> None:
@@ -354,6 +359,12 @@ class CategoryReader:
         order = np.argsort(np.array([*of_numbers], dtype=np.float64))
         self._keys = np.array([*of_numbers], dtype=np.float64)[order]
         self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
+        self._values = *values, *markers
+        of_floats = None if as_text else self._codes_of_numbers
+        self.codes = Rule(self.code, np.int32, self._codes_of_texts, of_floats, floats=not as_text)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_known"}  # it follows from the others
 
     def code(self, cell: object) -> int:
         try:
@@ -365,22 +376,22 @@ class CategoryReader:
             return code
         return self.missing if is_missing_key(key) else self.undeclared
 
-    def codes(self, cells: Cells) -> npt.NDArray[np.int32]:
-        """Return the codes of a 1-D array of cells."""
-        return self.cached()(cells)
+    @lazy
+    def _known(self) -> tuple[tuple[Array, ...], ...]:
+        """Likely texts of the schema's values, as ``look_up`` takes them: those of any encoding, and those in UTF-8."""
+        texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
+        known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]
+        return spelling_table([pair for pair in known if pair[0].isascii()]), spelling_table(known)
 
-    def cached(self) -> Callable[[Cells], npt.NDArray[np.int32]]:
-        """Return ``codes`` for the blocks of one call, which read each distinct cell once."""
-        cache = CellCache(self.code)
+    def _codes_of_texts(self, cells: Texts) -> npt.NDArray[np.int32]:
+        if isinstance(cells, CodedTexts):
+            return cells.through(self._codes_of_texts)
+        codes = np.empty(len(cells), dtype=np.int32)
+        look_up(*cells.places, *self._known[cells.decode is REPLACING], self.missing, codes)
+        return cells.fill(codes, codes < 0, self.code)
 
-        def codes(cells: Cells) -> npt.NDArray[np.int32]:
-            if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype) and self._key is category_key:
-                return self._codes_of_numbers(numbers(cells))
-            return cache.of(cells, np.int32)
-
-        return codes
-
-    def _codes_of_numbers(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+    def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:
+        values = numbers(cells)
         absent = np.isnan(values)
         if not self._keys.size:
             return np.where(absent, self.missing, self.undeclared).astype(np.int32)
@@ -388,14 +399,6 @@ class CategoryReader:
         codes = np.where(self._keys[places] == values, self._codes[places], np.int32(self.undeclared))
         codes[absent] = self.missing
         return codes
-
-
-@lru_cache(maxsize=512)
-def category_reader(
-    values: tuple[object, ...], markers: tuple[object, ...] = (), *, as_text: bool = False
-) -> CategoryReader:
-    """Return the reader of these values, which are equal as keys if they are equal."""
-    return CategoryReader(values, markers, as_text=as_text)
 
 
 def count_values(
@@ -406,7 +409,7 @@ def count_values(
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on
     each cell alone. The counts are exact: the caller adds noise to them.
     """
-    markers = category_reader((), tuple(missing))
+    markers = CategoryReader((), missing)
     places: dict[float | str, int] = {}
 
     def place(cell: object) -> int:
@@ -414,18 +417,22 @@ def count_values(
         if key is None or markers.code(cell) == markers.missing:
             return -1
         if isinstance(key, str):
-            has_value = len(key) <= CACHE_LENGTH and not any("\ud800" <= letter <= "\udfff" for letter in key)
+            has_value = len(key) <= LONGEST_VALUE and not any("\ud800" <= letter <= "\udfff" for letter in key)
         else:
             has_value, key = math.isfinite(key), key + 0.0
         return places.setdefault(key, len(places)) if has_value else -1
 
-    if weights is None and cells.dtype.kind in MACHINE_NUMBERS:
-        cells, weights = np.unique(numbers(cells), return_counts=True)
-    codes = CellCache(place).of(cells, np.int64)
+    codes = Rule(place, np.int64, floats=True)(cells)
     counts = np.bincount(codes + 1, weights, minlength=len(places) + 1)[1:].astype(np.int64)
     # Values that no counted cell has, such as unused ones of a dictionary, are left out: thresholds are proved for others only.
     counted = [(key, count) for key, count in zip(places, counts.tolist(), strict=True) if count]
     return dict(sorted(counted, key=lambda pair: (isinstance(pair[0], str), pair[0])))
+
+
+def spellings(value: Any) -> set[str]:
+    """Return likely texts of a public value."""
+    key = known_key(value)
+    return {str(value), str(value).lower()} | (set() if key is None else {str(public_value(key))})
 
 
 def public_value(key: float | str) -> bool | int | float | str:

@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, timedelta, timezone, tzinfo
-from functools import cache
-from importlib.util import find_spec
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import narwhals as nw
 import numpy as np
 import numpy.typing as npt
-from narwhals.dependencies import get_pandas, get_polars, get_pyarrow
+from narwhals.dependencies import get_pandas
 
 from hedgerow.reading.cells import (
     MACHINE_NUMBERS,
@@ -36,7 +34,6 @@ Read = Callable[[int, int], Cells]
 MILLISECONDS_A_DAY = 86_400_000
 OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
 LONGEST_IN_VIEW = 12  # bytes
-FAILED: Any = object()  # in place of cells that could not be read
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +57,9 @@ class Column:
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
     """Return a 1-D array as a column; ``holds`` is what its original type holds, if the array has another type."""
     holds = array_holds(cells.dtype) if holds is None else holds
-    return unread(len(cells)) if holds == "unreadable" else Column(len(cells), _slices(cells), holds)
+    if holds == "unreadable":
+        return unread(len(cells))
+    return Column(len(cells), lambda start, stop: cells[start:stop], holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -74,91 +73,44 @@ def unread(length: int) -> Column:
     return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
 
 
-def series_column(series: nw.Series[Any]) -> Column:
-    if series.implementation.is_pandas():
-        return _pandas_column(series.to_native())
-    if series.implementation.is_pyarrow():
-        return arrow_column(series.to_native())
-    if series.implementation.is_polars():
-        dtype: Any = series.dtype
-        native, count = series.to_native(), len(series)
-        if dtype in (nw.String, nw.Categorical, nw.Enum):
-            return Column(count, lambda start, stop: _polars_texts(native[start:stop]))
-        if dtype in (nw.Date, nw.Datetime):
-            unit, zone = ("D", None) if dtype == nw.Date else (dtype.time_unit, dtype.time_zone)
-
-            def times(start: int, stop: int) -> Array:
-                block = native[start:stop]
-                return _times(block.to_physical().fill_null(0).to_numpy(), block.is_null().to_numpy(), unit)
-
-            return _time_column(count, times, zone)
-    return _other_column(series)
-
-
-def _other_column(series: nw.Series[Any]) -> Column:
-    """Return a series as a column, by its type in narwhals."""
-    dtype, count = series.dtype, len(series)
-
-    def objects(start: int, stop: int) -> Cells:
-        return _python_objects(series[start:stop])
-
-    plain: Any = series.to_native() if series.implementation.is_polars() else series
-
-    def arrays(start: int, stop: int) -> Cells:
-        cells: Array = plain[start:stop].to_numpy()
-        return cells
-
-    if isinstance(dtype, nw.Int128 | nw.UInt128 | nw.List | nw.Array | nw.Struct | nw.Duration | nw.Time):
-        return unread(count)
-    if isinstance(dtype, nw.Decimal):  # as Python objects they keep their values
-        return Column(count, objects, "numbers")
-    if dtype.is_numeric() or dtype == nw.Boolean:
-        return Column(count, arrays, "numbers", objects if dtype.is_integer() else None)
-    return Column(count, objects)
-
-
-def _python_objects(series: Any) -> Cells:
-    """Return a series as Python objects; cell by cell if one of the cells cannot become a Python object."""
-    cells = _guarded(series.to_list)
-    if cells is FAILED:
-        blocks = [_guarded(series[i : i + 1].to_list) for i in range(len(series))]
-        cells = [None if block is FAILED else block[0] for block in blocks]
-    return object_array(cells, len(series))
-
-
-def _guarded(read: Callable[[], Any]) -> Any:
-    """Return the cells, or ``FAILED`` if reading fails. (A panic of compiled code is no ``Exception``.)"""
-    try:
-        return read()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException:
-        return FAILED
-
-
 def _slices(cells: Cells) -> Read:
     return lambda start, stop: cells[start:stop]
 
 
+def series_column(series: nw.Series[Any]) -> Column:
+    """Return a series of any library as a column: numpy's arrays as they are, whatever else as Arrow holds it."""
+    native: Any = series.to_native()
+    if series.implementation.is_pandas():
+        return _pandas_column(native)
+    import pyarrow  # at its first use: numbers of numpy and pandas do without it
+
+    if isinstance(native, pyarrow.ChunkedArray):
+        return arrow_column(native)
+    if series.dtype == nw.Object:
+        return array_column(object_array(native.to_list(), len(native)))
+    try:
+        column = pyarrow.chunked_array(native) if hasattr(native, "__arrow_c_stream__") else series.to_arrow()
+    except Exception:
+        return unread(len(series))  # such as one of integers of 128 bits
+    return arrow_column(column)
+
+
 def _pandas_column(native: Any) -> Column:
-    pandas = get_pandas()
+    pandas: Any = get_pandas()
     dtype, count = native.dtype, len(native)
     if isinstance(dtype, np.dtype):
-        if not is_read(dtype):
-            return unread(count)
-        if dtype.kind == "M":
-            return _time_column(count, _slices(native.to_numpy()))
-        if dtype.kind in MACHINE_NUMBERS + "O":
-            return array_column(native.to_numpy())
+        cells = native.to_numpy()
+        return _time_column(count, _slices(cells)) if dtype.kind == "M" else array_column(cells)
     if isinstance(dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
         return _time_column(count, _slices(native.to_numpy(dtype=f"M8[{dtype.unit}]")), str(dtype.tz))
-    if isinstance(dtype, pandas.IntervalDtype | pandas.PeriodDtype):
-        return unread(count)
-    if isinstance(dtype, pandas.ArrowDtype) or getattr(dtype, "storage", None) == "pyarrow":
-        return arrow_column(native.array.__arrow_array__())
     if isinstance(dtype, pandas.CategoricalDtype):
         return _coded_column(_pandas_column(dtype.categories), native.array.codes)
-    return _other_column(nw.from_native(pandas.Series(native), series_only=True))  # categories are stored as an index
+    import pyarrow
+
+    try:
+        return arrow_column(pyarrow.array(native, from_pandas=True))
+    except Exception:  # such as Python's text with half of a surrogate pair
+        return array_column(native.to_numpy(dtype=object))
 
 
 def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
@@ -173,8 +125,9 @@ def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
 
 
 def arrow_column(column: Any) -> Column:
-    # By pyarrow's own types: some versions of narwhals do not know all of them, and an unknown type looks nested.
-    pyarrow, count = get_pyarrow(), len(column)
+    import pyarrow
+
+    count = len(column)
     column = pyarrow.chunked_array([column]) if isinstance(column, pyarrow.Array) else column
     # The array of a chunk without nulls is the chunk's own memory
     numbers = column.chunk(0) if column.num_chunks == 1 else column
@@ -187,7 +140,7 @@ def arrow_column(column: Any) -> Column:
         return column.slice(start, stop - start)
 
     def objects(start: int, stop: int) -> Cells:
-        return _python_objects(nw.from_native(block(start, stop), series_only=True))
+        return object_array(block(start, stop).to_pylist(), stop - start)
 
     def arrays(start: int, stop: int) -> Cells:
         cells: Array = numbers.slice(start, stop - start).to_numpy(zero_copy_only=False)
@@ -199,13 +152,13 @@ def arrow_column(column: Any) -> Column:
         return Column(count, lambda start, stop: arrow_texts(block(start, stop)))
     if is_any("binary", "large_binary", "binary_view", "fixed_size_binary", "null"):
         return Column(count, objects)
-    if types.is_decimal(kind):
+    if types.is_decimal(kind):  # as Python objects they keep their values
         return Column(count, objects, "numbers")
     if types.is_dictionary(kind):
-        whole = _guarded(column.combine_chunks)
-        if whole is FAILED:  # such as more values of all chunks than indices of this type
-            decoded = _guarded(lambda: column.cast(kind.value_type))
-            return unread(count) if decoded is FAILED else arrow_column(decoded)
+        try:
+            whole = column.combine_chunks()
+        except pyarrow.ArrowException:  # more values of all chunks than indices of this type
+            return arrow_column(column.cast(kind.value_type))
         places = whole.indices.cast(pyarrow.int32()).fill_null(-1).to_numpy()
         return _coded_column(arrow_column(whole.dictionary), places)
     if not is_any("date", "timestamp"):
@@ -223,42 +176,30 @@ def arrow_column(column: Any) -> Column:
 
 def arrow_texts(column: Any) -> Texts:
     """Return an array or a chunked array of text as its bytes and offsets."""
-    pyarrow = get_pyarrow()
+    import pyarrow
+
     block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
     block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
-    present = block.is_valid().to_numpy(zero_copy_only=False) if block.null_count else True
+    absent = block.is_null().to_numpy(zero_copy_only=False) if block.null_count else None
     first, last = block.offset, block.offset + len(block)
     if pyarrow.types.is_string_view(block.type):  # 16 bytes for each cell: its length, and its text if that fits
         views = block.buffers()[1] or b""
-        lengths = np.where(present, np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4], 0)
+        lengths = np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4]
+        lengths = lengths if absent is None else np.where(absent, 0, lengths)
         if lengths.max(initial=0) <= LONGEST_IN_VIEW:
-            begins = 16 * np.arange(first, last) + 4
-            return Texts(np.frombuffer(views, dtype=np.uint8), np.where(present, begins, -1), begins + lengths)
+            begins = np.arange(16 * first + 4, 16 * last + 4, 16)
+            return _texts(views, begins, begins + lengths, absent)
     if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
         block = block.cast(pyarrow.large_string())
         first, last = block.offset, block.offset + len(block)
     _, places, text = block.buffers()
     wide = np.int32 if block.type == pyarrow.string() else np.int64
     offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1].astype(np.int64)
-    return Texts(np.frombuffer(text or b"", dtype=np.uint8), np.where(present, offsets[:-1], -1), offsets[1:])
+    return _texts(text or b"", offsets[:-1], offsets[1:], absent)
 
 
-@cache
-def _has_pyarrow() -> bool:
-    return find_spec("pyarrow") is not None
-
-
-def _polars_texts(block: Any) -> Texts:
-    """Return text as its bytes, also if it is not UTF-8: reading such text as Python's makes polars panic and print."""
-    polars = get_polars()
-    text = block.cast(polars.String)
-    if _has_pyarrow():  # four times as fast
-        return arrow_texts(text.to_arrow(compat_level=polars.CompatLevel.newest()))
-    lengths = text.str.len_bytes().to_numpy()  # with nulls, they are floats
-    absent = np.isnan(lengths)
-    stops = np.cumsum(np.where(absent, 0, lengths).astype(np.int64))
-    starts = np.where(absent, -1, stops - lengths).astype(np.int64)
-    data = text.str.join("").cast(polars.Binary).item()
+def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Texts:
+    starts = starts if absent is None else np.where(absent, -1, starts)
     return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
-from hedgerow.errors import ConfigurationError, SchemaError, imported
+from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import Array, Cells, as_objects, object_array
-from hedgerow.reading.column import Column, Holds, array_column, array_holds, arrow_column, series_column
+from hedgerow.reading.column import Column, Holds, array_column, array_holds, series_column
 from hedgerow.reading.text_cells import Texts
 from hedgerow.texts import it_or_them, listed
 
@@ -123,7 +123,8 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
     try:
         found = nw.from_native(given, pass_through=True, allow_series=True)
         if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
-            arrow = imported("pyarrow", f"{what} is a table that pyarrow reads")
+            import pyarrow as arrow
+
             found = nw.from_native(arrow.table(given))
     except DuplicateError:
         raise SchemaError(
@@ -216,9 +217,9 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
         )
     if others:
         raise SchemaError(
-            f"{data} has {what} the schema does not declare. Drop {them} from {data}, or declare {them} in the schema, whose key "
-            "ignore lists columns that are no features. (--person names a column of persons; in Python, group= or the schema's "
-            "person.)"
+            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with "
+            f"index=False), or declare {them} in the schema, whose key ignore lists columns that are no features. (--person "
+            "names a column of persons; in Python, group= or the schema's person.)"
         )
 
 
@@ -288,15 +289,12 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
     column = one_column(y)
     if entry is not None:
         _check_type("y", column, entry, ("times", "numbers"))
-    return column.read(0, len(column))
+    return column.read(0, column.length)
 
 
 def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
-    pyarrow = get_pyarrow()
-    if pyarrow is not None and isinstance(given, pyarrow.Array | pyarrow.ChunkedArray):
-        return arrow_column(given)
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import os
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.errors import FileFormatError, SchemaError, imported
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
@@ -62,12 +60,12 @@ def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
         file.seek(0)
     else:
         file = io.BufferedReader(_Stream(file.read1, head))
-    if head.startswith(GZIP):
-        return io.BufferedReader(_Stream(gzip.GzipFile(fileobj=file).read, packed=place))
-    if head != ZSTANDARD:
+    if not head.startswith(GZIP) and head != ZSTANDARD:
         return file
-    arrow = imported("pyarrow", f"{place} is a Zstandard file, which pyarrow unpacks")
-    return io.BufferedReader(_Stream(arrow.CompressedInputStream(file, "zstd").read, packed=place))
+    import pyarrow
+
+    stream = pyarrow.CompressedInputStream(file, "zstd" if head == ZSTANDARD else "gzip")
+    return io.BufferedReader(_Stream(stream.read, packed=place))
 
 
 class _Stream(io.RawIOBase):
@@ -83,7 +81,7 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             content = self._head or self._read(len(buffer))
-        except (EOFError, OSError, ValueError, zlib.error):
+        except (OSError, ValueError):
             if self._packed is None:
                 raise
             raise FileFormatError(f"{self._packed} is damaged, so it cannot be unpacked. Write it again.") from None
@@ -106,8 +104,6 @@ class CSVFile:
     ----------
     header : tuple of str
         The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
-    index : tuple of str
-        The columns that hold the index of a pandas table, as far as the file shows.
     malformed : int
         How many records so far had no cells, because their line could not be split as the header.
     open_quotes : int
@@ -135,7 +131,6 @@ class CSVFile:
             letters = bytes(range(256)).decode(form.encoding, "replace")
             self._decode = lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
         self.header = self._read_header(place)
-        self.index = self.header[:1] if self.header[0] == "" else ()
         self._blocks = self._read_blocks()
 
     @property

@@ -26,15 +26,14 @@ import numpy.typing as npt
 from hedgerow.arrays import lazy
 from hedgerow.errors import SchemaError, shown
 from hedgerow.reading.cells import (
-    MACHINE_NUMBERS,
     SPACE,
     WORDS,
     Cells,
-    as_objects,
+    Rule,
     category_key,
     number,
+    number_rule,
     numbers,
-    of_objects,
     plain_cell,
 )
 from hedgerow.reading.text_cells import Texts
@@ -119,16 +118,16 @@ class NumberFormat:
     def number(self, cell: object) -> float:
         return number(cell) if self == PLAIN else number(cell, self._of_text)
 
-    def numbers(self, cells: Cells) -> npt.NDArray[np.float64]:
-        if self.amounts and isinstance(cells, Texts):  # the kernel takes what begins with a letter for no number
-            return cells.through(lambda distinct: self.numbers(distinct.astype(object)))
-        if self.amounts and cells.dtype.kind not in MACHINE_NUMBERS + "M":
-            return np.fromiter(map(self.number, as_objects(cells).tolist()), dtype=np.float64, count=len(cells))
-        return numbers(cells, self.number, self.decimal, self.thousands)
+    @lazy
+    def numbers(self) -> Callable[[Cells], npt.NDArray[np.float64]]:
+        """What reads the cells of a column as float64, NaN where there is no number."""
+        if self.amounts:  # the kernel takes what begins with a letter for no number
+            return Rule(self.number, np.float64, floats=True, numbers=numbers)
+        return number_rule(self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return the numbers among the markers of missing cells."""
-        markers = np.array([self.number(marker) for marker in missing], dtype=np.float64)
+        markers = np.fromiter(map(self.number, missing), dtype=np.float64, count=len(missing))
         return markers[~np.isnan(markers)]
 
 
@@ -244,10 +243,10 @@ def date_reader(
     def of_texts(texts: Texts) -> npt.NDArray[np.int64]:
         return texts.moments(moment, fields, NO_MOMENT, letters=letters)
 
+    rule = Rule(moment, np.int64, of_texts, lambda cells: np.full(cells.shape, NO_MOMENT), floats=True)
+
     def read(cells: Cells) -> npt.NDArray[np.float64]:
-        if cells.dtype.kind in MACHINE_NUMBERS:
-            return np.full(cells.shape, np.nan)
-        moments = of_texts(cells) if isinstance(cells, Texts) else of_objects(cells, of_texts, moment, np.int64)
+        moments = rule(cells)
         counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan
         return counts

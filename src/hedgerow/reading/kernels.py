@@ -11,6 +11,7 @@ POWERS = 10.0 ** np.arange(23)  # of ten: each is exact in float64
 OPEN_QUOTE, PERHAPS_BLANK = -1, -2  # in place of a record's number of cells
 BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
+FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
@@ -124,7 +125,7 @@ def _end(data, start, stop):
 
 @compiled
 def _hash(data, start, stop, end):
-    factor = np.uint64(0x9E3779B97F4A7C15)
+    factor = np.uint64(FACTOR)
     key = (end ^ np.uint64(stop - start)) * factor
     at = np.uint64(start)
     while at + WORD < np.uint64(stop):
@@ -135,24 +136,22 @@ def _hash(data, start, stop, end):
 
 
 @compiled
-def _same(data, start, stop, begin, end):
-    """Return whether two texts are the same bytes."""
-    if stop - start != end - begin or _end(data, start, stop) != _end(data, begin, end):
-        return False
+def _same(data, start, other, begin, length):
+    """Return whether two texts of this length with the same last eight bytes, or as many as they have, are the same."""
     at, shift = np.uint64(start), np.uint64(begin) - np.uint64(start)
-    while at + WORD < np.uint64(stop):
-        if _word(data, at) != _word(data, at + shift):
+    while at + WORD < np.uint64(start + length):
+        if _word(data, at) != _word(other, at + shift):
             return False
         at += WORD
     return True
 
 
 @compiled
-def find_distinct(data, starts, stops, table, firsts, places):
-    """Number distinct cells in the order of their first ones, and return how many there are.
+def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
+    """Number distinct cells in the order of their first ones, and return how many there are; -1 if the table is too small.
 
-    IN data (bytes,), starts stops (cells,). OUT table, all -1, of more than twice as many slots as cells, a power of two;
-    firsts (cells,): the row of the first cell of each number; places (cells,): the number of each cell.
+    IN data (bytes,), starts stops (cells,). OUT table, all -1, words and lengths, as many slots, a power of two; firsts (cells,):
+    the row of the first cell of each number; places (cells,): the number of each cell.
     """
     count, mask, absent = 0, np.uint64(len(table) - 1), np.int32(-1)
     for row in range(len(starts)):
@@ -164,21 +163,52 @@ def find_distinct(data, starts, stops, table, firsts, places):
                 count += 1
             places[row] = absent
             continue
-        slot = _hash(data, start, stop, _end(data, start, stop)) & mask
+        length, end = stop - start, _end(data, start, stop)
+        slot = _hash(data, start, stop, end) & mask
         while True:
             known = table[slot]
             if known < 0:
-                table[slot] = count
+                if 2 * count >= len(table):
+                    return -1
+                table[slot], words[slot], lengths[slot] = count, end, length
                 firsts[count] = row
                 places[row] = count
                 count += 1
                 break
-            first = firsts[known]
-            if _same(data, start, stop, starts[first], stops[first]):
+            begin = starts[firsts[known]]
+            if words[slot] == end and lengths[slot] == length and _same(data, start, data, begin, length):
                 places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
     return count
+
+
+@compiled
+def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, missing, out):
+    """Write the code of each cell that is a known text byte by byte, -1 for another one, ``missing`` for one without text.
+
+    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), shift: the table of
+    ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
+    """
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        if start < 0:
+            out[row] = missing
+            continue
+        length = stop - start
+        end = _end(data, start, stop)
+        key = end ^ np.uint64(length)
+        if length > 8:
+            key ^= _word(data, np.uint64(start)) * np.uint64(FACTOR)
+        slot = (key * np.uint64(FACTOR)) >> np.uint64(shift)
+        code = -1
+        while lengths[slot] >= 0:
+            begin = begins[slot]
+            if words[slot] == end and lengths[slot] == length and _same(data, start, known, begin, length):
+                code = codes[slot]
+                break
+            slot += np.uint64(1)
+        out[row] = code
 
 
 @compiled

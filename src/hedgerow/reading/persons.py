@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LONGEST_WORDS
-from hedgerow.reading.cells import ASCII_SPACE, MACHINE_NUMBERS, CellCache, Cells, is_read, plain_cell
+from hedgerow.reading.cells import ASCII_SPACE, Cells, Rule, plain_cell
 from hedgerow.reading.columns import Columns, as_native, one_column
 
 Ids = npt.NDArray[np.uint64]  # (records, 2): 128 bits; all zero if there is no id
@@ -57,7 +57,6 @@ INVISIBLE = ("Zs", "Zl", "Zp", "Cc", "Cf")  # white space, controls and formats;
 ZERO_FRACTION = re.compile(r"([+-]?[0-9]+)\.0*(?![0-9])")
 FLOATS = (float, np.float16, np.float32, np.float64)
 EXACT_BITS = {id(kind): np.finfo(kind).nmant + 1 for kind in FLOATS}  # of the integers that each holds without gaps
-TEXT = frozenset({id(str)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,13 +134,8 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
         digest = hashlib.blake2b(f"t:{text}".encode(), key=key, digest_size=16, person=b"hedgerow persons").digest()
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
-    places = None
-    if cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype):
-        cells, places = np.unique(cells, return_inverse=True)
-    # Of text alone: 2**53 and 2.0**53 are equal, and not the same id.
-    pairs = CellCache(hashed, TEXT).of(cells, np.dtype("u8,u8"))
-    ids = pairs.view(np.uint64).reshape(-1, 2)
-    return ids if places is None else ids[places.reshape(-1)]
+    # Not by floats: 2**53 and 2.0**53 are equal, and not the same id.
+    return Rule(hashed, np.dtype("u8,u8"), floats=False)(cells).view(np.uint64).reshape(-1, 2)
 
 
 def without_column(X: Any, name: str | None) -> tuple[Any, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
-from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import narwhals as nw
 import numpy as np
 from narwhals.dependencies import get_pyarrow
 
-from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning, imported
+from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
@@ -242,22 +241,22 @@ def _status(path: Path) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
+STORED = {"numbers": "integer floating decimal", "days": "date", "text": "string large_string string_view"}
+
+
 def _stored_as(column: Any) -> str | None:
     """Return how a column stores ids; cells of columns of one kind are compared. None: it has no cells."""
     if isinstance(column, Texts):
         return "text"
-    types, kind = import_module("pyarrow.types"), column.type
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_null(kind):
-        return None
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return "numbers"
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if types.is_timestamp(kind):
         return "moments" if kind.tz is None else f"moments in {kind.tz}"
-    if types.is_date(kind):
-        return "days"
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    return "text" if any(is_one(kind) for is_one in texts) else str(kind)
+    for what, names in STORED.items():
+        if any(getattr(types, f"is_{name}")(kind) for name in names.split()):
+            return what
+    return None if types.is_null(kind) else str(kind)
 
 
 def _no_records() -> ConfigurationError:
@@ -343,8 +342,9 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
         return iter([as_columns(given)])
     if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
         return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
-    arrow = imported("pyarrow", "batches by the Arrow interface are read by pyarrow")
-    return map(as_columns, arrow.RecordBatchReader.from_stream(given))
+    import pyarrow
+
+    return map(as_columns, pyarrow.RecordBatchReader.from_stream(given))
 
 
 def _check_batches(given: Any) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import codecs
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from itertools import chain
 from os import PathLike, fspath
 from typing import Any
 
-from hedgerow.errors import FileFormatError, SchemaError, imported
+from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
@@ -34,28 +32,24 @@ class ParquetFile:
     malformed = open_quotes = 0
 
     def __init__(self, file: Any, path: str | PathLike[str], categories: frozenset[str]) -> None:
-        arrow, parquet = (
-            imported(name, f"{path} is a Parquet file, which pyarrow reads") for name in ("pyarrow", "pyarrow.parquet")
-        )
+        import pyarrow
+        from pyarrow import parquet
+
         self.unreadable: Counter[str] = Counter()
-        self._errors, self._read = (arrow.ArrowException, OSError), 0
+        self._errors, self._read = (pyarrow.ArrowException, OSError), 0
         self._damaged = FileFormatError(f"{path} is not a Parquet file, or it is damaged; write it again.")
         try:
             # Pages are read as they are needed: a whole row group may be larger than memory.
             opened = partial(parquet.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
             self._file = opened()
-            text = [one.name for one in self._file.schema_arrow if one.type in (arrow.string(), arrow.large_string())]
+            text = [
+                one.name for one in self._file.schema_arrow if one.type in (pyarrow.string(), pyarrow.large_string())
+            ]
             if known := [name for name in single(text) if name in categories]:
                 self._file = opened(metadata=self._file.metadata, read_dictionary=known)
         except self._errors:
             raise self._damaged from None
-        schema = self._file.schema_arrow
-        self.header = tuple(schema.names)
-        try:
-            named = json.loads(schema.metadata[b"pandas"])["index_columns"]
-        except (KeyError, TypeError, ValueError, RecursionError):
-            named = ()
-        self.index = tuple(name for name in self.header if name in named or name.startswith("__index_level_"))
+        self.header = tuple(self._file.schema_arrow.names)
 
     @property
     def share(self) -> float:
@@ -135,8 +129,9 @@ def whole(
         return {name: types[name] for name in single(tables[0].header)}
     if isinstance(tables[0], CSVFile):
         return dict(zip(batches[0], one_after_another([[*batch.values()] for batch in batches if batch]), strict=True))
-    stacked = import_module("pyarrow").chunked_array
-    return {name: stacked([batch[name] for batch in batches]) for name in batches[0]}
+    import pyarrow
+
+    return {name: pyarrow.chunked_array([batch[name] for batch in batches]) for name in batches[0]}
 
 
 def batches_of(
@@ -198,13 +193,7 @@ def check_header(
     With ``more``, others may be there.
     """
     lacking, others = compare_header(table.header, wanted, data)
-    others = [name for name in others if name not in ignored]
-    if (index := [name for name in others if name in table.index]) and not lacking and not more:
-        raise SchemaError(
-            f"{data} has the index of a pandas table as its column {listed(index)}, which the schema does not declare. Write "
-            "the file again with index=False, or after reset_index(drop=True)."
-        )
-    refuse(data, lacking, () if more else others)
+    refuse(data, lacking, () if more else [name for name in others if name not in ignored])
 
 
 def check_types(

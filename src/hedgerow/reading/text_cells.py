@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_uint8
 from functools import cache, partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import lazy
-from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.reading.kernels import FACTOR, POWERS, find_distinct, read_moments, read_numbers
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
@@ -27,12 +28,14 @@ class Texts:
 
     dtype = np.dtype(object)
     ndim = 1
+    results: tuple[Any, Any] = (None, None)  # of a dictionary: a way to read its values, and what it reads in them
 
     def __init__(
         self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode = REPLACING
     ) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
-        self.places = tuple(_fixed(array) for array in (data, starts, stops))
+        arrays: tuple[npt.NDArray[Any], ...] = data, starts, stops
+        self.places = tuple(map(_fixed, arrays))
         self.decode = decode
 
     def __len__(self) -> int:
@@ -60,12 +63,20 @@ class Texts:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return self.astype(object if dtype is None else dtype)
 
+    def numbered(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Number distinct texts; return the row of the first cell of each, and the number of each cell."""
+        firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
+        count, slots = -1, 256
+        while count < 0:  # few texts have a table that stays in the first cache
+            slots *= 8
+            table, words = np.full(slots, -1, dtype=np.int32), np.empty(slots, dtype=np.uint64)
+            count = find_distinct(*self.places, table, words, np.empty(slots, dtype=np.int32), firsts, places)
+        return firsts[:count], places
+
     def distinct(self) -> tuple[Texts, npt.NDArray[np.int32]]:
         """Return one cell of each text, in the order of their first cells, and the place of each cell among them."""
-        table = np.full(1 << max(4, 2 * len(self) - 1).bit_length(), -1, dtype=np.int32)
-        firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
-        count = find_distinct(*self.places, table, firsts, places)
-        return self[firsts[:count]], places
+        firsts, places = self.numbered()
+        return self[firsts], places
 
     def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
@@ -82,7 +93,7 @@ class Texts:
         out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
         marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
         read_numbers(*self.places, np.array(marks, dtype=np.uint8), POWERS, out, odd)
-        return self._read_odd(out, odd, number)
+        return self.fill(out, odd, number)
 
     def moments(
         self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int, *, letters: bool = False
@@ -93,12 +104,12 @@ class Texts:
         """
         out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
         read_moments(*self.places, fields, letters, out, odd)
-        return self._read_odd(out, odd, moment)
+        return self.fill(out, odd, moment)
 
-    def _read_odd(
+    def fill(
         self, out: npt.NDArray[Any], odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]
     ) -> npt.NDArray[Any]:
-        """Write what ``rule`` reads in odd cells."""
+        """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""
         ready()
         if odd.any():
             rows = np.flatnonzero(odd)
@@ -129,11 +140,12 @@ class CodedTexts(Texts):
         return CodedTexts(self.values, self.codes[rows])
 
     def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        cells, places = self.values, self.codes
-        if len(cells) > len(self):  # without a kernel, so that no number of records decides which kernels run
-            used, places = np.unique(places, return_inverse=True)
-            cells = cells[used]
-        found: npt.NDArray[Any] = read(cells)[places]
+        if len(self.values) > len(self):  # without a kernel, so that no number of records decides which kernels run
+            used, places = np.unique(self.codes, return_inverse=True)
+            return read(self.values[used])[places]
+        if self.values.results[0] != read:  # blocks of a column share its dictionary
+            self.values.results = read, read(self.values)
+        found: npt.NDArray[Any] = self.values.results[1][self.codes]
         return found
 
 
@@ -153,6 +165,33 @@ def joined(cells: Sequence[Any]) -> Texts | None:
     data = np.frombuffer(raw, dtype=np.uint8)
     stops = np.flatnonzero(data == 0)
     return Texts(data, np.append(0, stops + 1)[:-1], stops) if len(stops) == len(cells) else None
+
+
+def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
+    """Return texts and the code of each as ``look_up`` takes them."""
+    bits = max(4, (4 * len(known)).bit_length())
+    slots = (1 << bits) + len(known) + 1
+    words, lengths = np.zeros(slots, dtype=np.uint64), np.full(slots, -1, dtype=np.int64)
+    begins, codes = np.zeros(slots, dtype=np.int64), np.full(slots, -1, dtype=np.int32)
+    begin = 0
+    for text, code in known:
+        end, head = (int.from_bytes(part, "little") for part in (text[-8:].rjust(8, b"\0"), text[:8]))
+        key = (end ^ len(text) ^ (head * FACTOR if len(text) > 8 else 0)) * FACTOR % 2**64
+        slot = key >> (64 - bits)
+        while lengths[slot] >= 0:
+            slot += 1
+        words[slot], lengths[slot], begins[slot], codes[slot] = end, len(text), begin, code
+        begin += len(text)
+    data = np.frombuffer(b"".join(text for text, _ in known) + bytes(8), dtype=np.uint8)
+    return data, words, lengths, begins, codes, 64 - bits
+
+
+def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
+    cells = np.ascontiguousarray(cells)
+    pointers = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
+    starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
+    return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

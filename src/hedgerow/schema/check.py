@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.reading.cells import Cells, category_reader, known_key
+from hedgerow.reading.cells import CategoryReader, Cells, known_key
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
@@ -116,7 +116,7 @@ class _Tally:
         markers = (*missing, *feature.missing)
         self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
         as_text = isinstance(feature, Categorical) and feature.as_text
-        self._reader = category_reader(self.values, markers, as_text=as_text)
+        self._reader = CategoryReader(self.values, markers, as_text=as_text)
         texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
         counts = Counter(map(_fold, texts))
         self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}

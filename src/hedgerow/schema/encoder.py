@@ -68,19 +68,19 @@ class Encoder:
         self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
-        self._readers = [
-            feature.reader(schema.missing) if isinstance(feature, Categorical) else None
-            for feature in schema.features.values()
-        ]
         self._classes = CategoryReader(schema.classes, schema.missing)
 
     @lazy
     def _slots(self) -> tuple[npt.NDArray[Any], ...]:
         return slots_of(self._all_edges, self._starts)
 
+    @lazy
+    def _readers(self) -> list[Callable[[Cells], npt.NDArray[Any]]]:
+        return [feature.reader(self.schema.missing) for feature in self.schema.features.values()]
+
     def __getstate__(self) -> dict[str, Any]:
-        # The slots take far more memory than the edges.
-        return {name: value for name, value in self.__dict__.items() if name != "_slots"}
+        # The slots take far more memory than the edges, and both follow from the others.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_readers")}
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
@@ -99,7 +99,7 @@ class Encoder:
 
         ``X`` is whatever ``read_columns`` reads; errors are those of that function. No content of a cell is an error.
         """
-        codes: Codes = self.answers(X, lambda codes: codes)
+        codes: Codes = self.answers(X, np.asarray)
         return codes
 
     def answers(
@@ -152,25 +152,20 @@ class Encoder:
 
 
 class _Pass:
-    """One pass over records: how each column is read, and the caches, which last for the pass."""
+    """One pass over records: how each column is read."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._columns, missing = columns, encoder.schema.missing
-        self._markers = PLAIN.markers(missing)
-        self._values: dict[int, Callable[[Cells], npt.NDArray[np.float64]]] = {}
-        self._codes: dict[int, Callable[[Cells], npt.NDArray[np.int32]]] = {}
+        self._columns, self._readers, self._is_numeric = columns, encoder._readers, encoder.schema.is_numeric
+        self._markers = PLAIN.markers(encoder.schema.missing)
         # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
         self._objects, self._single, together = list[int](), list[int](), list[int]()
-        for i, (feature, reader) in enumerate(zip(encoder.schema.features.values(), encoder._readers, strict=True)):
+        for i, feature in enumerate(encoder.schema.features.values()):
             if reads is not None and i not in reads:
                 continue
-            if reader is not None:
-                self._codes[i] = reader.cached()
-            elif isinstance(feature, Numeric):
-                self._values[i] = feature.reader(missing)
-                if columns.matrix is not None and not (feature.reads_text or feature.missing):
-                    together.append(i)
-                    continue
+            is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
+            if is_plain and columns.matrix is not None:
+                together.append(i)
+                continue
             none = columns.cells(i, 0, 0)
             is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
             (self._objects if is_object else self._single).append(i)
@@ -184,7 +179,8 @@ class _Pass:
         if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
             with self._reading_objects:
                 self._encode(self._objects, first, last, codes)
-        self._encode(self._single, first, last, codes)
+        if self._single:
+            self._encode(self._single, first, last, codes)
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
                 block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
@@ -192,11 +188,11 @@ class _Pass:
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            cells = self._columns.cells(i, first, last)
-            if i in self._codes:
-                codes[:, i] = self._codes[i](cells)
-            else:  # its reader knows the markers
-                self._bin(self._values[i](cells).reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
+            cells = self._readers[i](self._columns.cells(i, first, last))
+            if self._is_numeric[i]:  # its reader knows the markers
+                self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
+            else:
+                codes[:, i] = cells
 
     def _bin(
         self,
@@ -249,10 +245,7 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
     for i, feature in enumerate(schema.features.values()):
-        if isinstance(feature, Numeric):
-            result[:, i] = feature.reader(schema.missing)(columns.cells(i))
-        else:
-            result[:, i] = feature.reader(schema.missing).codes(columns.cells(i))
+        result[:, i] = feature.reader(schema.missing)(columns.cells(i))
     return result
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.column import Holds
-from hedgerow.reading.formats import NumberFormat
+from hedgerow.reading.formats import PLAIN, NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
 Origin = Literal["given", "inferred", "released"]
@@ -261,12 +261,12 @@ class Numeric(_Entry):
     @property
     def number_format(self) -> NumberFormat:
         """The format of numbers in text."""
-        return NumberFormat(self.decimal, self.thousands, self.amounts)
+        return NumberFormat(self.decimal, self.thousands, self.amounts) if self.reads_text else PLAIN
 
     @property
     def reads_text(self) -> bool:
         """Whether the text of numbers has a format of its own, which Python would read differently."""
-        return self.number_format != NumberFormat()
+        return (self.decimal, self.thousands, self.amounts) != (PLAIN.decimal, PLAIN.thousands, PLAIN.amounts)
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
@@ -323,9 +323,9 @@ class Categorical(_Entry):
         """What cells and values are compared as."""
         return text_key if self.as_text else category_key
 
-    def reader(self, missing: Sequence[str] = ()) -> CategoryReader:
-        """Return what reads the cells of one column as codes; ``missing`` are further markers."""
-        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text)
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.int32]]:
+        """Return a function that reads the cells of one column as codes; ``missing`` are further markers."""
+        return CategoryReader(self.values, (*missing, *self.missing), as_text=self.as_text).codes
 
     def n_codes(self, max_bins: int) -> int:
         """Return the number of codes: one per value, then one for missing and one for undeclared."""

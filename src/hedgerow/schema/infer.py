@@ -19,7 +19,6 @@ from hedgerow.reading.cells import (
     CategoryReader,
     Cells,
     as_objects,
-    category_reader,
     count_values,
     known_key,
     numbers,
@@ -107,7 +106,7 @@ def _distinct(cells: Cells) -> tuple[Cells, npt.NDArray[np.int64]]:
 
 
 def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str], share: float) -> Column:
-    plain_numbers, absent = numbers(cells), category_reader((), tuple(missing))
+    plain_numbers, absent = numbers(cells), CategoryReader((), missing)
     there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
     there[odd] = absent.codes(cells[odd]) != absent.missing
@@ -199,7 +198,7 @@ def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable
     """Return the draft of a column: markers, which are no values, are recognized by public rules, and listed."""
     distinct, counts = _distinct(cells)
     markers = (*MARKERS, *WORDS)
-    codes = category_reader(markers).codes(distinct)
+    codes = CategoryReader(markers).codes(distinct)
     per = np.bincount(codes, counts, minlength=len(markers) + 2).astype(np.int64).tolist()
     there = {marker: number for marker, number in zip(markers, per, strict=False) if number and marker not in missing}
     column = _column(distinct, counts, (*missing, *there), share)

@@ -155,10 +155,14 @@ class Schema:
         return CLASSES if self.outcome is None else OUTCOME
 
     @property
+    def _entries(self) -> list[tuple[str, Feature]]:
+        return [*self.features.items(), (self._labels_name, self.labels)]
+
+    @property
     def releases(self) -> dict[str, list[str]]:
         """The names of the released entries by the hash of the certificate; "classes" or "outcome" is last."""
         found: dict[str, list[str]] = {}
-        for name, entry in [*self.features.items(), (self._labels_name, self.labels)]:
+        for name, entry in self._entries:
             if entry.release is not None:
                 found.setdefault(entry.release, []).append(name)
         return found
@@ -166,14 +170,12 @@ class Schema:
     @property
     def reasons(self) -> dict[str, str]:
         """Why entries are public, by their names, where it was said; "classes" or "outcome" is last."""
-        entries = [*self.features.items(), (self._labels_name, self.labels)]
-        return {name: entry.reason for name, entry in entries if entry.reason is not None}
+        return {name: entry.reason for name, entry in self._entries if entry.reason is not None}
 
     @property
     def inferred(self) -> list[str]:
         """The names of the entries that were read off the records; "classes" or "outcome" is last."""
-        entries = [*self.features.items(), (self._labels_name, self.labels)]
-        return [name for name, entry in entries if entry.origin == "inferred"]
+        return [name for name, entry in self._entries if entry.origin == "inferred"]
 
     @property
     def is_given(self) -> bool:

@@ -46,10 +46,12 @@ class Candidates:
                 raise ConfigurationError(f"{NO_TESTS} they must hold integers.")
         if not 0 < len(feature) == len(kind) == len(at) == len(weight):
             raise ConfigurationError(f"{NO_TESTS} their lengths do not fit.")
-        known = (
-            (feature >= 0) & (feature < len(n_codes)) & np.isin(kind, (EACH, CUT, VALUE)) & (at >= 0) & (weight >= 1)
-        )
-        if not known.all() or np.any(at >= n_codes[feature]) or sum(weight.tolist()) >= MOST_WEIGHT:
+        known = (feature >= 0) & (feature < len(n_codes)) & np.isin(kind, (EACH, CUT, VALUE))
+        if (
+            not (known & (at >= 0) & (weight >= 1)).all()
+            or np.any(at >= n_codes[feature])
+            or sum(weight.tolist()) >= MOST_WEIGHT
+        ):
             raise ConfigurationError(
                 f"{NO_TESTS} a code, place or kind is none, or weights are too small or too large."
             )
@@ -282,9 +284,8 @@ class Specializations:
     def __post_init__(self) -> None:
         sound = 0 < len(self.edges) == len(self.weight) and self.weight.min() > 0
         for edges in self.edges if sound else ():  # by its ends a choice is charged
-            sound = (
-                sound and len(edges) > 2 and edges[0] >= 0 and edges[-1] <= len(self.line) and min(np.diff(edges)) > 0
-            )
+            sound = sound and len(edges) > 2 and min(np.diff(edges)) > 0
+            sound = sound and edges[0] >= 0 and edges[-1] <= len(self.line)
         if not sound:
             raise ConfigurationError(
                 "a selection needs specializations of two branches or more, each with a weight, ascending along the codes."

@@ -69,28 +69,20 @@ class StartingEstimator(PrivateEstimator):
     public_start: bool = parameter(Flag(), default=False)
     noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
-    def _initial(self) -> AdditiveModel | None:
-        """Return the model to start from, or raise ConfigurationError if it is not of this class."""
-        if self.init is None:
-            return None
-        if type(self.init) is not type(self):
+    def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
+        """Return the arguments of a plan that are the same for classes and for outcomes."""
+        if self.init is not None and type(self.init) is not type(self):
             raise ConfigurationError(
                 f"init is {type(self.init).__name__}, but it must be {type(self).__name__}: {RULE}."
             )
-        if not hasattr(self.init, "_fitted"):
+        if self.init is not None and not hasattr(self.init, "_fitted"):
             raise ConfigurationError(f"init is not fitted, but it must be {RULE}.")
-        model = result_of(self.init).model
-        assert isinstance(model, AdditiveModel)
-        return model
-
-    def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
-        """Return the arguments of a plan that are the same for classes and for outcomes."""
         return {
             "rounds": self.n_estimators,
             "bins": self.max_bins,
             "most_cuts": MOST_CUTS[self.interaction_cst],
             "signs": () if self.monotonic_cst is None else signs_of(self.monotonic_cst, schema),
-            "init": self._initial(),
+            "init": None if self.init is None else cast(Self, self.init)._model,
             "started": coins == STARTED,
             "shares": self.noise_shares or 0,
         }
@@ -211,16 +203,12 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         if self.loss == "poisson" and self.outcome_transform is not None:
             raise ConfigurationError("loss='poisson' has a log link of its own; pass outcome_transform=None with it.")
-        given = self._of_rounds(schema, coins)
-        return RegressionPlan(self._loss_rules(schema, given["init"]), schema, claim, **given)
-
-    def _loss_rules(self, schema: Schema, init: AdditiveModel | None) -> RegressionRules:
-        if self.outcome_transform is not None:
-            return LOGS
-        if self.loss != "auto":
-            return COUNTS if self.loss == "poisson" else OUTCOME_RULES
-        started_in_log = init is not None and isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
-        return replace(COUNTS if started_in_log else OUTCOME_RULES, chooses_link=True)
+        given, chooses = self._of_rounds(schema, coins), self.loss == "auto" and self.outcome_transform is None
+        in_logs, init = self.loss == "poisson", given["init"]
+        if chooses and init is not None:
+            in_logs = isinstance(init.loss, Poisson) and LogLink.fits(schema.outcome_grid)
+        rules = COUNTS if in_logs else OUTCOME_RULES if self.outcome_transform is None else LOGS
+        return RegressionPlan(replace(rules, chooses_link=chooses), schema, claim, **given)
 
     @property
     def loss_(self) -> str:
@@ -369,14 +357,11 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
                 curves = model.shown(votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / model.vote_steps)
                 conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
                 part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._order.margins(curves))
-                features = {j, *(cut.by for cut in term.cuts)}
-                by_features[tuple(sorted(features))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
-        groups = [
-            Interaction(
-                tuple(names[j] for j in features),
-                float(sum(spread for spread, _ in parts)) / total if total > 0 else 0.0,
-                tuple(part for _, part in parts),
-            )
-            for features, parts in by_features.items()
-        ]
+                used = {j, *(cut.by for cut in term.cuts)}
+                by_features[tuple(sorted(used))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
+        groups = []
+        for features, of_group in by_features.items():
+            spreads, parts = zip(*of_group, strict=True)
+            share = float(sum(spreads)) / total if total > 0 else 0.0
+            groups.append(Interaction(tuple(names[j] for j in features), share, parts))
         return sorted(groups, key=lambda group: -group.share)

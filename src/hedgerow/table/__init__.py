@@ -17,6 +17,7 @@ from hedgerow.table.reading import (
     unpacked,
 )
 from hedgerow.table.table import (
+    UNCUT,
     CellBins,
     CellCounts,
     Cells,

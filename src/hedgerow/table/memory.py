@@ -18,6 +18,7 @@ from hedgerow.scores import Candidates
 from hedgerow.table import kernels
 from hedgerow.table.reading import Coded, Keep, Reading
 from hedgerow.table.table import (
+    UNCUT,
     CellCounts,
     Cells,
     ChannelRule,
@@ -75,16 +76,15 @@ class Seen:
     """What a scan computed of each record, for later scans: its cell under some cuts, and its channels under a rule."""
 
     def __init__(self, records: int) -> None:
-        self.cells, self.part = Cells(), np.zeros(records, dtype=np.uint32)
+        self.cells, self.part = UNCUT, np.zeros(records, dtype=np.uint32)
         self.rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
         self.channels = np.empty((records, 0), dtype=np.int32)
 
     def begin(self, cells: Cells) -> int:
         """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
         known, codes = self.cells.side.shape
-        if np.array_equal(self.cells.by, cells.by[:known]) and np.array_equal(
-            self.cells.side, cells.side[:known, :codes]
-        ):
+        same = np.array_equal(self.cells.by, cells.by[:known])
+        if same and np.array_equal(self.cells.side, cells.side[:known, :codes]):
             return int(known)
         self.part[:] = 0
         return 0
@@ -146,9 +146,8 @@ class MemoryTable:
     def thinned(self, coins: Coins) -> MemoryTable:
         chosen = coins.parts(self._first_row, len(self)) == 0
         margins = None if self._margins is None else self._margins[chosen]
-        return MemoryTable(
-            self._codes[chosen], self._labels[chosen], np.diff(self.offsets), self.n_classes, margins=margins
-        )
+        codes, labels = self._codes[chosen], self._labels[chosen]
+        return MemoryTable(codes, labels, np.diff(self.offsets), self.n_classes, margins=margins)
 
     def merge(self, into: Sequence[Integers]) -> None:
         together = np.concatenate(into).astype(self._codes.dtype)
@@ -194,7 +193,9 @@ class MemoryTable:
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
-        seen, self._seen = self._seen or Seen(len(self)), None  # the handler of a signal scans with its own
+        seen, self._seen = self._seen, None  # the handler of a signal scans with its own
+        if seen is None:
+            seen = Seen(len(self))
         again, kept = votes is None and seen.rule == rule, layout.bins is None and not layout.whole
         seen.rule = seen.rule if votes is None else None
         if kept and seen.channels.shape[1] != rule.channels:
@@ -283,29 +284,17 @@ class MemoryTable:
         feature, branch = candidates.feature[tests], candidates.branches(tests)
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
-        children = MemoryFrontier(
-            np.empty_like(frontier.codes), np.empty_like(frontier.labels), starts, np.empty_like(frontier.weights)
+        columns = frontier.codes, frontier.labels, frontier.weights
+        codes, labels, weights = (
+            np.empty_like(column) for column in (frontier.codes, frontier.labels, frontier.weights)
         )
 
         def move(block: tuple[int, int]) -> None:
-            kernels.move(
-                frontier.codes,
-                frontier.labels,
-                frontier.weights,
-                frontier.starts,
-                *block,
-                test,
-                feature,
-                branch,
-                first_child,
-                starts,
-                children.codes,
-                children.labels,
-                children.weights,
-            )
+            to = starts, codes, labels, weights
+            kernels.move(*columns, frontier.starts, *block, test, feature, branch, first_child, *to)
 
         _on_threads(frontier, len(frontier), move)
-        return children
+        return MemoryFrontier(codes, labels, starts, weights)
 
 
 def grouped(

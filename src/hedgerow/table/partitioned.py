@@ -336,8 +336,9 @@ class PartitionedTable:
         return self._with([change for change in self._changes if isinstance(change, Sample)])
 
     def sampled(self, coins: Coins, first: int, last: int) -> PartitionedTable:
-        samples = [change for change in self._changes if isinstance(change, Sample)]
-        return self._with([*samples, Sample(coins, first, last)])
+        other = self.fresh()
+        other._tell(Sample(coins, first, last))
+        return other
 
     def thinned(self, coins: Coins) -> PartitionedTable:
         with self._lock:
@@ -392,14 +393,11 @@ class PartitionedTable:
 
     def answer(self, query: Query) -> Integers:
         with self._lock:
-            if isinstance(query, Sums):
-                if query.votes is not None:
-                    self.update_margins(query.votes)
-                return self._ask(replace(query, votes=None))
-            return self._ask(replace(query, of=query.of.nodes))
-
-    def _ask(self, query: Query) -> Integers:
-        return self._engine.ask(self._task(query))
+            if not isinstance(query, Sums):
+                return self._engine.ask(self._task(replace(query, of=query.of.nodes)))
+            if query.votes is not None:
+                self.update_margins(query.votes)
+            return self._engine.ask(self._task(replace(query, votes=None)))
 
     def for_histograms(
         self, frontier: Frontier, first: int, last: int, work: Callable[[int, int, Integers], None]
@@ -409,13 +407,11 @@ class PartitionedTable:
         for start in range(first, last, most):
             nodes = np.arange(start, min(start + most, last))
             counts = self.answer(Histogram(self.take(frontier, nodes)))
-            begins = range(0, len(nodes), few)
-            for_each(
-                begins,
-                lambda begin, start=start, counts=counts: work(  # type: ignore[misc]
-                    start + begin, start + min(begin + few, len(counts)), counts[begin : begin + few]
-                ),
-            )
+
+            def of_block(begin: int, start: int = start, counts: Integers = counts) -> None:
+                work(start + begin, start + min(begin + few, len(counts)), counts[begin : begin + few])
+
+            for_each(range(0, len(nodes), few), of_block)
 
     def close(self) -> None:
         """Drop all that the engine keeps of the records. There may be no queries after this."""

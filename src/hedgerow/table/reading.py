@@ -159,10 +159,7 @@ def keep_of(groups: Groups | None, most: int, randomness: Randomness) -> Keep | 
 
 @dataclass(frozen=True)
 class PersonPart:
-    """One part of all persons: those in some of 1024 shares. A keyed function of the id assigns each person to a share.
-
-    All records of a person are in one part.
-    """
+    """One part of all persons: those in some of 1024 shares, of which a keyed function of the id assigns one to each person."""
 
     # The key of one split into parts. All parts of the split have it, and no other split does
     key: bytes = field(repr=False)

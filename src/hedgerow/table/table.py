@@ -22,10 +22,7 @@ class RecordRule(Protocol):
     """A public or released function of one record at a time. Its value for a record depends on that record alone."""
 
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> npt.NDArray[np.uint64]:
-        """Return a number for each record of ``margins`` (records, classes) and ``labels`` (records,; -1: none).
-
-        A record's margins are the sums of the votes of released trees so far.
-        """
+        """Return a number for each record of ``margins`` (records, classes), its votes, and ``labels`` (records,; -1: none)."""
 
 
 class WeightRule(RecordRule, Protocol):
@@ -68,14 +65,16 @@ class Cells:
     A record's cell is the binary number of its sides. The first cut's side is the highest digit.
     """
 
-    # (cuts,): The feature whose code each cut reads
-    by: Integers = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    by: Integers  # (cuts,): the feature whose code each cut reads
     # (cuts, codes): The side of each of the feature's codes, 0 or 1. Columns beyond a feature's codes are not read
-    side: Integers = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    side: Integers
 
     @property
     def n_cells(self) -> int:
         return 1 << len(self.by)
+
+
+UNCUT = Cells(np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +104,7 @@ class Layout:
     ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the time.
     """
 
-    cells: Cells = field(default_factory=Cells)
+    cells: Cells = UNCUT
     groups: CodeGroups | None = None
     whole: bool = False
     bins: CellBins | None = None
@@ -214,7 +213,7 @@ class Sums(Query):
     of: None = field(default=None, init=False)
     rule: ChannelRule
     votes: RecordVotes | None = None
-    layout: Layout = field(default_factory=Layout)
+    layout: Layout = Layout()
 
     purpose, by_class, weighted, reads_codes, signed = "sums", False, False, True, True
 

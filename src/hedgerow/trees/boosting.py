@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -200,18 +200,12 @@ class BoostingPlan:
             raise ConfigurationError("boosting reads the counts of leaves; give the weak learner leaves with counts.")
         unit = 1 if isinstance(tree.assign, Weighted) else UNIT
         # Looking for the budget tries many rounds; all have these tests.
-        tests = tree.candidates(self.encoder.n_codes, schema.is_numeric)
+        n_codes, is_numeric = self.encoder.n_codes, schema.is_numeric
+        tests = tree.candidates(n_codes, is_numeric)
+        again = partial(tree.schedule, n_estimators=1, max_depth=max_depth, n_classes=n_classes, candidates=tests)
 
         def one(budget: Budget) -> Schedule:
-            return tree.schedule(
-                replace(budget, unit=unit),
-                self.encoder.n_codes,
-                schema.is_numeric,
-                n_estimators=1,
-                max_depth=max_depth,
-                n_classes=n_classes,
-                candidates=tests,
-            )
+            return again(replace(budget, unit=unit), n_codes, is_numeric)
 
         self._round = one(Budget.of(claim, lambda budget: Sequence((one(budget).event,) * rounds), rounds))
         self.event: Event = Sequence((self._round.event,) * rounds)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Nodes, Queryable
-from hedgerow.curator.survey import FINE, Ones, Survey, fine_encoder, merged_encoder, merged_to_arrays
+from hedgerow.curator.survey import FINE, Survey, fine_encoder, merged_encoder, merged_to_arrays
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model
 from hedgerow.export import Link, Mean, ScoringForm, Trees
@@ -127,7 +127,7 @@ class Recipe:
                 steps += split.events(number, candidates)
             remaining -= part
         rule = "a record pays for the tests on its path and for what is released of the leaf at its end"
-        tree = Parallel(joined(paths), rule)
+        tree = Parallel(joined(paths) if sampling.budget.concentrated else tuple(map(Sequence, paths)), rule)
         return Schedule(self, candidates, sampling, tuple(levels), tree, sampling.event(tree))
 
 
@@ -343,7 +343,7 @@ class SurveyedForestPlan:
         *,
         max_bins: int,
         fine: Encoder | None = None,
-        **size: int,
+        **size: Any,
     ) -> None:
         self._recipe, self._schema, self._epsilon, self._bins, self._size = recipe, schema, epsilon, max_bins, size
         # Numeric features in fine bins, which the survey merges
@@ -362,16 +362,12 @@ class SurveyedForestPlan:
         """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
         if encoder.max_bins != FINE:
             return self
-        return SurveyedForestPlan(
-            self._recipe, self._schema, self._epsilon, max_bins=self._bins, fine=encoder, **self._size
-        )
+        given = self._recipe, self._schema, self._epsilon
+        return SurveyedForestPlan(*given, max_bins=self._bins, fine=encoder, **self._size)
 
     def fit(self, curator: Queryable) -> ForestModel:
-        histograms = self._survey.histograms(curator.open_round(Ones()))
-        curator.warnings += self._survey.column_warnings(histograms)
-        merges = self._survey.merged(histograms, self._bins)
-        curator.merge(merges)
-        return replace(self._forest(self.encoder.merged(merges)).fit(curator), surveyed=True)
+        encoder, _ = self._survey.merge(curator, self._bins)
+        return replace(self._forest(encoder).fit(curator), surveyed=True)
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> ForestModel:
         return replace(self._forest(merged_encoder(arrays, self.encoder)).restore(arrays), surveyed=True)

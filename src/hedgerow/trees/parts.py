@@ -262,8 +262,7 @@ class SelectLabel(Part):  # eDPRF: algorithm 3; equations 15 and 16
         return self.mechanism.event("leaf label", CLASS_COUNTS, level)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        labels: Integers = curator.answer(SelectLabels(nodes), self.mechanism)
-        return labels[:, None]
+        return np.asarray(curator.answer(SelectLabels(nodes), self.mechanism))[:, None]
 
 
 @dataclass(frozen=True)
@@ -278,8 +277,7 @@ class NoisyCounts(Part):  # CART-DPsAdaBoost: algorithm 1, steps 4 and 5; equati
         return self.noise.event("class counts of a leaf", level, draws=cells)
 
     def ask(self, curator: Queryable, nodes: Nodes) -> Integers:
-        counts: Integers = curator.answer(ClassCounts(nodes), self.noise)
-        return counts
+        return np.asarray(curator.answer(ClassCounts(nodes), self.noise))
 
 
 Leaf = SelectLabel | NoisyCounts
@@ -311,8 +309,7 @@ class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
         return (self.mechanism.event("test of a node", self.score.detail, level),)
 
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
-        chosen: Integers = curator.answer(SelectTests(nodes, candidates, offered, self.score), self.mechanism)
-        return chosen
+        return np.asarray(curator.answer(SelectTests(nodes, candidates, offered, self.score), self.mechanism))
 
 
 @dataclass(frozen=True)
@@ -357,8 +354,7 @@ class RandomTest(Part):
     def choose(self, curator: Queryable, nodes: Nodes, candidates: Candidates, offered: Truth) -> Integers:
         feature = curator.draw_public(PublicChoice(), _testable(candidates, offered).astype(np.int64))
         of_feature = offered & (candidates.feature == feature[:, None])
-        chosen: Integers = curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0))
-        return chosen
+        return np.asarray(curator.draw_public(PublicChoice(), np.where(of_feature, candidates.weight, 0)))
 
 
 Split = SelectTest | NoisyHistograms | RandomTest

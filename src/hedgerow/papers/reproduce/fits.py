@@ -27,7 +27,7 @@ from hedgerow import datasets
 from hedgerow.arrays import single
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError
-from hedgerow.files import HASHES, read_packed, write_packed
+from hedgerow.files import HASHES, packaged_table, read_packed, write_packed
 from hedgerow.papers.reproduce.readings import READINGS
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
@@ -82,32 +82,18 @@ def _made_up(features: int, records: int) -> Dataset:
     return Dataset("made up", X, np.where(above, "yes", "no"), schema)
 
 
-def _bank() -> Dataset:
-    """Return Bank Marketing with ``pdays`` in bins of equal width, by which the figures of the papers are reproduced."""
-    data = datasets.load_bank()
-    return replace(data, schema=data.schema.replace({"pdays": Numeric(0, 999)}))
+def _loaded(data: str, options: Mapping[str, Any] = {}, ranges: Mapping[str, Any] = {}) -> Dataset:
+    loaded: Dataset = _made_up(**options) if data == "made_up" else getattr(datasets, f"load_{data}")(**options)
+    read_otherwise = {name: Numeric(*ends) for name, ends in ranges.items()}
+    return replace(loaded, schema=loaded.schema.replace(read_otherwise)) if ranges else loaded
 
 
-MADE_UP = (64, 128, 256, 512)  # features of the sets on which time is measured
-
-TASKS: Mapping[str, Task] = {
-    "diabetes": Task("diabetes", lambda: datasets.load_diabetes_prediction(balanced=True), 0.2, 42),
-    "robot": Task("wall-following robot", lambda: datasets.load_wall_following(classes=2), 0.2, 42),
-    "robot-moves": Task("wall-following robot, four moves", datasets.load_wall_following, 0.2, 42),
-    "adult": Task("Adult", datasets.load_adult),
-    "adult-us": Task("Adult, born in the US", lambda: datasets.load_adult(us_born=True, drop_fnlwgt=True), apart=True),
-    "adult-us-fnlwgt": Task(
-        "Adult, born in the US, with fnlwgt", lambda: datasets.load_adult(us_born=True), apart=True
-    ),
-    "bank": Task("Bank Marketing", _bank, 0.3, 0, apart=True),
-    "census": Task("Census-Income", datasets.load_census_income),
-    "adult-filled": Task("Adult", datasets.load_adult, filled=True),
-    "census-drawn": Task("Census-Income", datasets.load_census_income, drawn=13_000, filled=True),
-    "made-up": Task("made up, 8 features", partial(_made_up, 8, 80_000), 0.2, 0),
-    **{f"made-up-{n}": Task(f"made up, {n} features", partial(_made_up, n, 5000), 0.2, 0) for n in MADE_UP},
-}
+def _task(table: dict[str, Any]) -> Task:
+    of = {name: table.pop(name) for name in ("data", "options", "ranges") if name in table}
+    return Task(load=partial(_loaded, **of), **table)
 
 
+TASKS = {name: _task(table) for name, table in packaged_table("hedgerow.papers.reproduce", "tasks").items()}
 # What the public code of CART-DPsAdaBoost makes of the sets before it reads them.
 CODED_DATA: Mapping[str, str] = {"adult": "adult-filled", "census": "census-drawn"}
 

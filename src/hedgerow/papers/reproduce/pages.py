@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from statistics import fmean
 
+from hedgerow.files import packaged_text
 from hedgerow.papers.reproduce.experiment import FORMS, Form, Measured, Results
 from hedgerow.papers.reproduce.statements import Paper, short_name
 from hedgerow.papers.reproduce.verdicts import ANSWERS, NOT_MEASURED, Answer, Verdict, low_to_high
@@ -171,7 +171,7 @@ def pipes(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def text_of(name: str) -> str:
     """Return a text that stands beside this module."""
-    return (files("hedgerow.papers.reproduce") / f"{name}.md").read_text(encoding="utf-8").rstrip()
+    return packaged_text("hedgerow.papers.reproduce", f"{name}.md").rstrip()
 
 
 def headline(paper: Paper, sections: Sequence[Section]) -> str:

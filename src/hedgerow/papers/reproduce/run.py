@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -21,52 +20,49 @@ FULL_SEEDS = 10
 COLORS = 64  # of a figure, whose file is kept with the sources
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to run, and where results go: the options of ``hedgerow reproduce``.
+def reproduce(
+    names: Sequence[str],
+    out: Path,
+    rows: Path,
+    *,
+    seeds: int | None = None,
+    jobs: int = 1,
+    pack: bool = False,
+    say: Callable[[str], None] = print,
+    show: Callable[[str], None] = print,
+) -> list[Path]:
+    """Run what is missing, then write the figures, the small tables and the pages; show headlines, return what was written.
 
     Without ``seeds`` every point has as many runs as the paper (and its authors' code) made, 10 where it does not say. ``jobs``
     of 0 runs nothing and writes the pages from the rows that there are. ``rows`` is a folder of CSV files of single fits, one for
     each data set, which are read first and added to; ``pack`` joins them into one compressed file for each paper in the end.
-    """
-
-    names: tuple[str, ...]
-    seeds: int | None
-    jobs: int
-    out: Path
-    rows: Path
-    pack: bool = False
-
-
-def reproduce(request: Request, say: Callable[[str], None] = print, show: Callable[[str], None] = print) -> list[Path]:
-    """Run what is missing, then write the figures, the small tables and the pages; show headlines, return what was written.
 
     An unknown name, or a lack of matplotlib, is a ConfigurationError; no data set of any experiment at hand a DatasetError.
     """
-    chosen = experiments_named(request.names)
+    chosen = experiments_named(names)
     new_figure(1, 1)  # without matplotlib nothing is run
     chosen = _at_hand(chosen, say)
-    request.out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made is known before hours of work
+    out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made is known before hours of work
     own = [(paper, [one for one in chosen if one.name.startswith(f"{paper.name}/")]) for paper in PAPERS]
-    rows = _run(own, request)
+    measured_rows = _run(own, rows, seeds, jobs)
     written: list[Path] = []
     pages: list[tuple[Paper, Sequence[Section]]] = []
     settings: list[str] = []
     headlines: dict[str, str] = {}
     for paper, experiments in own:
         if experiments:
-            results = [Results(one, rows, request.seeds or paper.runs, paper.experiments) for one in experiments]
-            sections = [_section(result, request.out, written) for result in results]
+            results = [Results(one, measured_rows, seeds or paper.runs, paper.experiments) for one in experiments]
+            sections = [_section(result, out, written) for result in results]
             pages.append((paper, sections))
-            words, headlines[paper.title] = _page(paper, sections, request.out, written)
+            words, headlines[paper.title] = _page(paper, sections, out, written)
             settings += [f"{paper.title}: {words}"] if words else []
     if all(len(sections) == len(paper.experiments) for paper, sections in pages) and len(pages) == len(PAPERS):
-        _write(request.out / "README.md", readme(pages, headlines, settings).encode("utf-8"), written)
+        _write(out / "README.md", readme(pages, headlines, settings).encode("utf-8"), written)
     for title, head in headlines.items():
         if head:
             show(f"{title}. {head}")
-    if request.pack:
-        written += pack_rows(request.rows, {paper.name: frozenset(paper.measures) for paper in PAPERS})
+    if pack:
+        written += pack_rows(rows, {paper.name: frozenset(paper.measures) for paper in PAPERS})
     return written
 
 
@@ -91,16 +87,18 @@ def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> t
     return tuple(kept)
 
 
-def _run(own: Sequence[tuple[Paper, Sequence[Experiment]]], request: Request) -> Mapping[tuple[str, ...], Row]:
+def _run(
+    own: Sequence[tuple[Paper, Sequence[Experiment]]], rows: Path, seeds: int | None, jobs: int
+) -> Mapping[tuple[str, ...], Row]:
     """Run the fits that the folder of rows lacks, one run of everything after the other, and return all rows."""
     fits: list[Fit] = []
     measures: dict[str, frozenset[str]] = {}
     for paper, experiments in own:
         measures |= paper.measures
-        seeds = request.seeds or paper.runs, request.seeds or paper.coded_runs
-        fits += (fit for experiment in experiments for fit in experiment.fits(*seeds))
+        runs = seeds or paper.runs, seeds or paper.coded_runs
+        fits += (fit for experiment in experiments for fit in experiment.fits(*runs))
     fits.sort(key=lambda fit: (fit.run, fit.data))
-    return run_grid(fits, request.rows, jobs=request.jobs, work=partial(measured, wanted=measures))
+    return run_grid(fits, rows, jobs=jobs, work=partial(measured, wanted=measures))
 
 
 def _section(results: Results, out: Path, written: list[Path]) -> Section:

@@ -14,16 +14,15 @@ of one from each of several arrays; its ``item``, if it has one, stands for it. 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from importlib.resources import files
 from itertools import product
 from operator import or_
 from typing import Any
 
 from hedgerow.errors import ConfigurationError
+from hedgerow.files import packaged_table
 from hedgerow.papers.reproduce.drawing import PICTURES
 from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim, Reported
 from hedgerow.papers.reproduce.fits import BASELINES, CODED_DATA, TASKS, Fit, Setting
@@ -38,7 +37,7 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "m
 
 def read_paper(name: str) -> dict[str, Any]:
     """Return the tables of a paper's file, with names filled in and repeated tables written out."""
-    tables = tomllib.loads((files("hedgerow.papers.reproduce") / f"{name}.toml").read_text(encoding="utf-8"))
+    tables = packaged_table("hedgerow.papers.reproduce", name)
     names: dict[str, Any] = {}
     for key, value in tables.pop("names").items():
         names[key] = expanded(value, names)

@@ -1,0 +1,214 @@
+"""Every command where its output cannot go: nothing is spent without a result or a message (docs/api/command-line.md).
+
+``TRIES`` has a command line for each command of the program, and ``CASES`` what befalls its outputs. Each try runs in a process
+of its own, which is forked here, so that nothing is imported anew. Outcomes are printed: ``pytest -s`` shows them as a table.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import signal
+import sys
+import traceback
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.cli import main
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="each try is a fork of this process"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+NAME, YES, NO = "größe 年", "да", "否"  # none of which is in the code page 1252 as a whole
+BOOKED = "--ledger b.db --dataset people"
+CHARGES = {"train", "search", "evaluate", "schema release"}
+TRIES = {  # a command line of each command, and where its result goes
+    "plan": ("--schema s.toml --records 100 --epsilon 1 --system edprf", "--out new.png"),
+    "train": (f"p.csv --schema s.toml --epsilon 1 --system edprf --param n_estimators=2 {BOOKED}", "--out new.h"),
+    "search": (f"p.csv --schema s.toml --epsilon 1 --system edprf --try max_depth=1,2 {BOOKED}", "--out new.h"),
+    "evaluate": (f"m.h p.csv --epsilon 1 --by code {BOOKED}", "--out new.json"),
+    "schema release": (f"p.csv --target answer --numeric '{NAME}' --categorical code --epsilon 1 --delta 1e-6 {BOOKED}",
+                       "--out new.toml"),
+    "schema init": ("p.csv --target answer", "--out new.toml"),
+    "schema check": ("p.csv --schema s.toml", ""),
+    "predict": (f"m.h p.csv --proba --keep '{NAME}'", "--out new.csv"),
+    "inspect": ("m.h --details --tree 1", ""),
+    "card": (f"m.h --report r.json --purpose '{YES}' {BOOKED}", "--out new.html"),
+    "export": ("m.h --to json", "--out new.json"),
+    "audit": ("m.h", "--page new.html"),
+    "budget create": ("--ledger b.db --dataset 年 --epsilon 1", ""),
+    "budget raise": ("--ledger b.db --dataset people --epsilon 99 --reason 年", ""),
+    "budget close": ("--ledger b.db --dataset others --reason 年", ""),
+    "budget verify": (BOOKED, ""),
+    "budget show": (BOOKED, ""),
+    "budget list": ("--ledger b.db", ""),
+    "federate key": ("key", ""),
+    "federate app": ("app", ""),
+    "federate owner": (f"p.csv --name a --folder key --federation s.toml --schema s.toml {BOOKED}", ""),
+    "federate fit": ("s.toml --owners .", ""),
+    "demo": ("--splits 2 --out demo", ""),
+    "reproduce": ("list", ""),
+}  # fmt: skip
+
+
+def leaves(command, path=()):
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from leaves(command.get_command(context, name), (*path, name))
+    else:
+        yield " ".join(path)
+
+
+def test_every_command_is_tried():
+    assert sorted(TRIES) == sorted(leaves(main))
+
+
+class Outcome(NamedTuple):
+    code: int
+    stdout: bytes
+    stderr: str
+    files: dict[str, bytes]  # that were not there before, or differ
+    spent: float
+
+
+def closed():
+    os.close(1)
+    sys.stdout = None
+
+
+def full():
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+
+
+def left():
+    reading, writing = os.pipe()
+    os.close(reading)
+    os.dup2(writing, 1)
+
+
+def code_page():
+    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="cp1252")
+    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="cp1252")
+
+
+def no_room():
+    """No file of results gets longer than the first bytes; the ledger, which SQLite writes by itself, does."""
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))
+
+
+CASES = {"closed": closed, "full": full, "left": left, "code page": code_page, "no room": no_room}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("outputs")
+    ages = np.arange(80.0)
+    X = {NAME: ages, "code": ["да", "b", "年", "b"] * 20}
+    y = np.where(ages > 40, YES, NO)
+    schema = hr.Schema({NAME: hr.Numeric(0, 80), "code": hr.Categorical(["да", "b", "年"])}, [YES, NO], target="answer")
+    schema.save(folder / "s.toml")
+    lines = [f"{NAME},code,answer", *(f"{a},{c},{label}" for a, c, label in zip(ages, X["code"], y, strict=True))]
+    (folder / "p.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    model = hr.EDPRFClassifier(schema=schema, n_estimators=2, max_depth=1).fit(X, y)
+    model.save(folder / "m.h")
+    store = hr.LedgerStore(folder / "b.db")
+    for name in ("people", "others"):
+        store.create(name, epsilon=50, delta=1e-4)
+    from hedgerow.cli.inputs import card_values, file_digest, json_text
+
+    values = {"model_sha256": file_digest(folder / "m.h"), **card_values(hr.evaluate(model, X, y, epsilon=1))}
+    (folder / "r.json").write_text(json_text(values), "utf-8")
+    return folder
+
+
+def spent(folder):
+    return float(hr.LedgerStore(folder / "b.db").ledger("people").spent)
+
+
+def start(folder, words, befalls):
+    """Begin a command in a fork of this process; its outputs go to files."""
+    sys.stdout.flush()
+    process = os.fork()
+    if process:
+        return process
+    try:
+        os.chdir(folder)
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            os.dup2(os.open(folder.parent / f"{folder.name}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8") for n in (1, 2))
+        befalls()
+        main(words)
+    except SystemExit as error:
+        os._exit(error.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    os._exit(99)
+
+
+def ended(folder, process, before):
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    texts = [(folder.parent / f"{folder.name}.{name}").read_bytes() for name in ("stdout", "stderr")]
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    new = {name: content for name, content in found.items() if before.get(name) != content and "b.db" not in name}
+    return Outcome(code, texts[0], texts[1].decode("utf-8", "replace"), new, spent(folder))
+
+
+@pytest.fixture
+def tried(original, tmp_path):
+    """Run a command with some ends of its line in a copy of the folder, all at once, and return the outcomes."""
+    folder = tmp_path / "work"
+    shutil.copytree(original, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def run(command, *more, befalls=lambda: None):
+        import shlex
+
+        words = [[*command.split(), *shlex.split(f"{TRIES[command][0]} {one}")] for one in more]
+        processes = [start(folder, each, befalls) for each in words]
+        return [ended(folder, process, before) for process in processes]
+
+    return run
+
+
+def said(case, command, out, outcome):
+    print(  # noqa: T201 - the table of tries
+        f"{case:<10} {command + ' ' + out:<36} exit {outcome.code} spent {outcome.spent:g} files {sorted(outcome.files)} "
+          f"stderr: {outcome.stderr.strip()[-200:]!r}"
+    )  # fmt: skip
+
+
+BOTH = [(command, out) for command, (_, out) in TRIES.items() for out in dict.fromkeys(("", out)) if out or command not in
+        ("train", "search", "schema release", "card")]  # fmt: skip
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("command", "out"), BOTH)
+def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, out):
+    if case == "no room" and command in CHARGES:
+        pytest.skip("the ledger cannot be written either: see the next test")
+    (outcome,) = tried(command, out, befalls=CASES[case])
+    said(case, command, out, outcome)
+    assert outcome.code in (0, 1, 2), outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert "unexpected" not in outcome.stderr
+    results = [name for name in outcome.files if name.startswith("new")]
+    if outcome.spent:
+        assert "spent" in outcome.stderr or results or outcome.stdout
+        assert command in CHARGES
+    if case == "code page":
+        assert outcome.code == (2 if command in ("federate fit", "federate owner") else 0), outcome.stderr
+    elif case != "no room" and out and outcome.code == 0:
+        assert results or "demo" in out
+    assert not [name for name in outcome.files if name.endswith(".tmp")]

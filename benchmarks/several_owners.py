@@ -25,7 +25,7 @@ from hedgerow import federated
 from hedgerow.engines.federated.masks import Masks
 from owners_of import owners_of
 
-CELLS = 1 << 14  # of a query for the cost of masks
+CELLS = 1 << 14  # of a query by which the cost of masks is measured
 
 
 def schema_of(features=8):
@@ -87,12 +87,6 @@ def main():
     print("| system | owners | one process | own machines | queries | MB down | MB up |\n" + "| -- " * 7 + "|")
     for kind, given in ((hr.HedgerowClassifier, {"delta": 1e-6}), (hr.EDPRFClassifier, {})):
         compare(kind, given, X, y, asked.owners)
-    each = of_masks(20)
-    print(f"masks: {each * 1e9:.1f} ns a cell, query and other owner")
-    for m in (100, 300, 1000):
-        print(
-            f"  {m:4} owners, 50 queries of {CELLS} cells: {50 * CELLS * (m - 1) * each:.1f} s of masks at each owner"
-        )
 
 
 def compare(kind, given, X, y, counts):
@@ -115,6 +109,14 @@ def compare(kind, given, X, y, counts):
                 f"| {sent.down / 2 / m / 1e6:.2f} | {sent.up / 2 / m / 1e6:.2f} |",
                 flush=True,
             )
+    cells, each = sent.up / 2 / m / 8, of_masks(20)
+    for m in (100, 300, 1000):
+        masks = cells * (m - 1) * each
+        print(
+            f"  {m} owners: {masks:.1f} s of masks at each, {masks / pooled:.1f} times the pooled fit; the coordinator gets "
+            f"{cells * m * 8 / 1e9:.2f} GB",
+            flush=True,
+        )
 
 
 class Timed(federated.InProcess):

@@ -170,7 +170,7 @@ def change_of(bug: Bug, files: Sequence[str] = ()) -> Change:
 def tried(chosen: Sequence[Bug], jobs: int) -> Iterator[tuple[Bug, str, float]]:
     """Yield each bug with what is wrong about it, empty where its test tells it, and the seconds that this took."""
     waiting = []
-    for number, outcome in Trials(REACH, jobs, 900.0, "not slow and not site").run(list(map(change_of, chosen))):
+    for number, outcome in Trials(REACH, jobs, 900.0).run(list(map(change_of, chosen))):
         if outcome.state in ("failed", "hung"):
             yield chosen[number], "", outcome.seconds
         else:

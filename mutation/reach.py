@@ -35,10 +35,13 @@ class Seen(NamedTuple):
 
 
 class SeenSoFar(dict[str, Seen]):
-    """What a file says of each test, by its name. It is read on by ``update_from``: other processes write on it."""
+    """What a file says of each test, by its name. It is read on by ``update_from``: other processes write on it.
+
+    ``fresh`` are the names of tests that were read since somebody emptied it.
+    """
 
     def __init__(self) -> None:
-        self._read = 0
+        self._read, self.fresh = 0, set[str]()
 
     def update_from(self, path: Path) -> SeenSoFar:
         """Read what was added since the last time, and return this."""
@@ -47,6 +50,7 @@ class SeenSoFar(dict[str, Seen]):
                 file.seek(self._read)
                 for line in file:
                     name, seconds, functions = json.loads(line)
+                    self.fresh.add(name)
                     self[name] = Seen(seconds, frozenset(map(sys.intern, functions)))
                 self._read = file.tell()
         return self

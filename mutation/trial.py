@@ -38,7 +38,7 @@ HEAVY = ("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "na
          "sklearn.model_selection", "sklearn.pipeline")  # fmt: skip
 
 MEMORY = 12 * 2**30
-QUICK = "not full and not slow and not engines and not site"
+MARKS = "not slow and not engines and not site"
 BUDGET = 15.0  # seconds of the processor after which a change that no test has noticed survives
 WALL_FACTOR = 20  # a trial that takes so many times its processor's limit waits for something that never comes
 STARVED = 0.5  # unless it waited for the processor itself for more than this share of the time
@@ -113,16 +113,21 @@ class Change:
 class Trials:
     """Trials of changes: what is known of the tests stands in a file, which the trials write on."""
 
-    def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = QUICK) -> None:
+    def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = MARKS) -> None:
         self.reach, self.jobs, self.budget, self.marks = reach, jobs, budget, marks
         self._seen = SeenSoFar()
 
     def run(self, changes: Sequence[Change]) -> Iterator[tuple[int, Outcome]]:
         """Yield the outcome of each change, by its number, as they end."""
         patched = [number for number, change in enumerate(changes) if change.patch is not None]
-        yield from self._on_a_stage({number: changes[number] for number in patched})
+        tried = set()
+        for number, outcome in self._on_a_stage({number: changes[number] for number in patched}):
+            # Tests that fit as they are collected compile kernels, which then cannot be changed there.
+            if outcome.state != "broken" or not changes[number].patch.kernels:
+                tried.add(number)
+                yield number, outcome
         for number, change in enumerate(changes):
-            if number not in patched:
+            if number not in tried:
                 yield number, self._imported(change)
 
     def files_of(self, change: Change, order: Order) -> list[str]:
@@ -140,7 +145,8 @@ class Trials:
     def _imported(self, change: Change) -> Outcome:
         files = self.files_of(change, self._known())[:NEAREST_IMPORTED]
         found = _in_a_process(partial(self._import_and_run, change, change.after, files), 2 * self.budget)
-        if "::" in found.by and found.by not in self._seen.update_from(self.reach):
+        self._seen.update_from(self.reach)
+        if found.state in ("failed", "hung") and found.by:
             unchanged = _in_a_process(partial(self._import_and_run, change, change.before, [found.by]), 2 * self.budget)
             if unchanged.state != "passed":
                 return Outcome("broken", found.seconds, f"{found.by} fails without the change")
@@ -193,6 +199,7 @@ def _pytest(tests: Sequence[str], plugin: Any, marks: str) -> int:
         *("--hypothesis-profile", "mutants"),  # behind the one that tests/conftest.py loads
         *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # for what was imported before
         *("-p", "no:terminal", "-p", "no:xdist", "-p", "no:cacheprovider"),
+        *("-p", "no:unraisableexception"),  # what the stage's own collections find is no test's failure
     ]
     return int(pytest.main(arguments, plugins=[plugin]))
 
@@ -211,8 +218,8 @@ class _Stage:
         for change in self.changes.values():
             importlib.import_module(change.dotted)  # what is imported only as a test runs would not be found
             modules[change.module] = Patchable(change.dotted)
-        compile_quickly()
         order = self.trials._known([item.nodeid for item in session.items])
+        self.trials._seen.fresh.clear()
         for change in self.changes.values():
             if change.noticed_by in order.names:
                 order.learn_failure(change.noticed_by, change.functions)
@@ -232,7 +239,7 @@ class _Stage:
                 del running[number]
                 order.learn(self.trials._seen.update_from(self.trials.reach))
                 test = outcome.by if outcome.state in ("failed", "hung") else ""
-                if test and test not in order.seen and not self._passes(test, session, order):
+                if test and not self._passes(test, session, order):
                     order.names.remove(test)
                     queue.append(number)
                     continue
@@ -240,14 +247,16 @@ class _Stage:
                     order.learn_failure(test, self.changes[number].functions)
                 answer = [number, outcome.state, outcome.seconds, outcome.by]
                 os.write(self.writing, (json.dumps(answer) + "\n").encode())
-            time.sleep(0.003)
+            time.sleep(0.03)
         return True
 
     def _passes(self, name: str, session: Any, order: Order) -> bool:
-        """Say whether a test that was never seen to pass does so without any change."""
-        found = _in_a_process(partial(_run, self.trials, session, order, [name], PATIENCE), 10 * self.trials.budget)
-        order.learn(self.trials._seen.update_from(self.trials.reach))
-        return found.state == "passed" and name in order.seen
+        """Say whether a test passes here without any change, as it did in a trial of something else or does now."""
+        fresh = self.trials._seen.fresh
+        if name not in fresh:
+            _in_a_process(partial(_run, self.trials, session, order, [name], PATIENCE), 10 * self.trials.budget)
+            order.learn(self.trials._seen.update_from(self.trials.reach))
+        return name in fresh
 
 
 @dataclass(frozen=True)
@@ -265,6 +274,8 @@ class _Runs:
 
 def _patch_and_run(trials: Trials, module: Patchable, change: Change, session: Any, order: Order) -> int:
     assert change.patch is not None
+    if change.patch.kernels:
+        compile_quickly()
     try:
         change.patch.apply(module)
     except KeyError:  # a function that is not found says nothing of the change

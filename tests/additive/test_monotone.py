@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -74,8 +75,7 @@ def is_monotone(model, constraints=CONSTRAINTS):
     return True
 
 
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "delta"), thinned(product(range(4), [0.0, 1e-6]), 3))
 def test_every_record_s_odds_go_as_they_may(seed, delta):
     model = fitted(seed, delta=delta)
     assert is_monotone(model)
@@ -143,6 +143,18 @@ def test_projected_steps_are_monotone_whatever_was_released(earlier, first, seco
         assert np.abs(found.votes).max() <= 500  # a projection moves no further than what it projects
         assert found.votes[0, -1] == given.votes[0, -1]  # missing cells stay
     assert np.array_equal(projected(found, signs, curve).votes, found.votes)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("weights", [(900, 100), (100, 900), (1, 3)])
+def test_two_sides_that_break_the_order_meet_at_the_mean_of_their_records(weights, sign):
+    """The least squares solution for two values out of order: their mean, weighted by released curvatures."""
+    values = np.array([1000, -1000]) * sign
+    votes = np.repeat(values[:, None, None], 6, axis=1)
+    sums = np.repeat(np.array([(0, weight) for weight in weights])[:, None], 6, axis=1)
+    side = np.array([0, 0, 1, 1, 1, 1])
+    found = projected(Term((Cut(1, side),), 0, votes, sums), (0, sign), np.zeros(6, dtype=np.int64))
+    assert found.votes == pytest.approx(np.average(values, weights=weights), abs=1)
 
 
 @settings(max_examples=300, deadline=None)

@@ -230,6 +230,21 @@ def test_a_card_is_of_one_model_and_of_single_records(model):
         model.predict_interval(X, 0.9, card=persons)
 
 
+@pytest.mark.parametrize("bins", [8, 64])
+@pytest.mark.parametrize("side", [-1, 0, 1])
+def test_mean_outcomes_are_predictions_and_the_middles_of_residuals(model, bins, side):
+    """Counts without noise: as many on both sides of a prediction, or in one bin on one side of it."""
+    card = evaluate(model, *sample(500, 3), epsilon=5, bins=bins, random_state=0)
+    counts = np.zeros(card.grid.shape)
+    half = bins // 2
+    counts[:, [half - 1, half] if side == 0 else [half if side > 0 else half - 1]] = 10_000
+    found = replace(card, counts=counts.ravel(), deviation=1e-9).calibration(groups=10_000)
+    middle = card.grid.distances[0] / 2
+    inside = (found.predicted > 1) & (found.predicted < 99)
+    assert inside.sum() > 3
+    assert (found.observed - found.predicted)[inside] == pytest.approx(side * middle, abs=1e-9)
+
+
 @pytest.mark.parametrize("bins", [16, 64])
 def test_it_warns_if_no_outcome_can_be_read(model, bins):
     X, y = sample(5000, 8)

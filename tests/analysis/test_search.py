@@ -105,7 +105,7 @@ def check_whole(search, epsilon, delta=0):
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("refit", [0.5, 0])
+@pytest.mark.parametrize("refit", [0.5, 0.75, 0])
 def test_certificates_and_files(refit, adjacency, tmp_path):
     search = searched(800, refit=refit, adjacency=adjacency, epsilon=1, random_state=None)
     certificate = check_whole(search, 1)
@@ -116,7 +116,7 @@ def test_certificates_and_files(refit, adjacency, tmp_path):
     best = search.best_estimator_
     assert certificate.digest[:16] in best.certificate_.details()
     assert best.certificate_.holds
-    assert best.certificate_.claim.epsilon == (Fraction(1, 2) if refit else 1)
+    assert best.certificate_.claim.epsilon == (Fraction(refit) or 1)
     best.save(tmp_path / "m")
     X = sample(50, 1)[0]
     assert np.array_equal(hr.load(tmp_path / "m").predict_proba(X), search.predict_proba(X))

@@ -56,6 +56,15 @@ def test_scores_are_sums_of_clipped_errors_in_integers(contest):
     assert offered.all()
 
 
+@pytest.mark.parametrize(
+    ("largest", "y", "scores"), [(3.0, [4, 4.5, 6, 9], [42, 53, 42, 0]), (0.7, [4.99, 5.01], [63, 63])]
+)
+def test_a_step_that_is_not_whole_lowers_the_score(largest, y, scores):
+    """64 less the error in 64ths of the largest one, rounded up."""
+    codes, _ = Scores(SCHEMA, (Constant(5.0),), largest).read(read_columns([[0.5]] * len(y), SCHEMA.features), y)
+    assert codes[:, 0].tolist() == scores
+
+
 def everyone(table):
     return table.assign(Randomness(0).coins(PerRecordCoin(1)))
 

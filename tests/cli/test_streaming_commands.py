@@ -59,6 +59,19 @@ def test_predictions_of_a_pattern_follow_one_another(pieces, run, train):
     assert run("predict", "m.hedgerow", "part-*.csv").stdout == run("predict", "m.hedgerow", "people.csv").stdout
 
 
+def test_warnings_of_a_pattern_are_of_all_its_files(pieces, run, train):
+    seeded(train, data="people.csv")
+    broken = "20\n"
+    for name in ("part-a.csv", "part-c.csv"):
+        with (pieces / name).open("a") as file:
+            file.write(broken)
+    with (pieces / "people.csv").open("a") as file:
+        file.write(2 * broken)
+    whole, parts = (run("predict", "m.hedgerow", data) for data in ("people.csv", "part-*.csv"))
+    assert parts.stderr == whole.stderr
+    assert "in 2 records: all cells of such a record are missing" in parts.stderr
+
+
 def test_a_folder_is_the_pattern_of_its_files(pieces, run, train):
     (pieces / "parts").mkdir()
     for path in pieces.glob("part-*.csv"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from export_helpers import codes_of
@@ -59,6 +61,27 @@ def test_readings_are_plain_values():
     texts, numbers = dict(job.texts), dict(job.numbers)
     assert (texts["Nan"], texts["nan"], texts["?"], texts["nurse"]) == (6, 9, 9, 0)
     assert numbers == {-9.0: 9, 7.0: 9, 1.0: 3, 2.5: 4, 0.0: 5}
+
+
+@pytest.mark.parametrize(
+    ("kind", "marker"),
+    [
+        (partial(hr.Numeric, 0, 9), "7"),
+        (partial(hr.Numeric, 0, 9, decimal=","), "7,5"),
+        (partial(hr.Integer, 0, 9), "7"),
+        (partial(hr.Date, "2024-01-01", "2024-12-31"), "2024-02-29"),
+        (partial(hr.Date, "2024-01-01", "2024-12-31", date_format="%d.%m.%Y"), "29.02.2024"),
+        (partial(hr.Categorical, ["a", "b", "c"]), "z"),
+        (partial(hr.Categorical, ["a", "b", 1]), "2.50"),
+        (partial(hr.Boolean), "x"),
+    ],
+)
+def test_a_marker_of_one_column_is_exported_as_one_of_all_columns(kind, marker):
+    own, of_all, none = (
+        readings_of(Encoder(hr.Schema({"a": one}, classes=["no", "yes"], missing=markers), 8))
+        for one, markers in ((kind(missing=marker), ()), (kind(), marker), (kind(), ()))
+    )
+    assert own == of_all != none
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,12 @@ def test_blank_lines_are_skipped(table):
     assert table("a\tb\n\t\n", "\t") == {"a": [""], "b": [""]}
 
 
+def test_a_line_of_other_letters_alone_is_blank_or_one_cell(table):
+    """The kernel tells white space of ASCII only; what else such a line holds decides."""
+    assert table("a,b\n\u00a0\u3000\n1,2\n\u00e9\u00a0\n3,4\n") == {"a": ["1", None, "3"], "b": ["2", None, "4"]}
+    assert table("a\n\u00a0\n\u00e9\n1\n") == {"a": ["\u00e9", "1"]}
+
+
 def test_line_ends_marks_and_bytes(table):
     assert table(b"\xef\xbb\xbfa, b \r\n1,2\r\n3,\xff\n\xe2\x82,4") == {"a": ["1", "3", "�"], "b": ["2", "�", "4"]}
 

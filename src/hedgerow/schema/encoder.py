@@ -165,8 +165,8 @@ class _Pass:
             if is_plain and columns.matrix is not None:
                 together.append(i)
                 continue
-            if i not in self._readers:
-                self._readers[i] = feature.reader(encoder.schema.missing)
+            if i not in encoder._readers:
+                encoder._readers[i] = feature.reader(encoder.schema.missing)
             none = columns.cells(i, 0, 0)
             is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
             (self._objects if is_object else self._single).append(i)

@@ -73,7 +73,7 @@ test-notebooks: build/venvs/notebooks/.installed
 
 build/venvs/notebooks/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet -e ".[demo,plot]" nbclient ipykernel -c constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[demo,plot,sign]" nbclient ipykernel -c constraints.txt
 	touch $@
 
 # The built site in a real browser: no error, no request to another host, nothing too wide; its links; pictures in build/screenshots.
@@ -130,7 +130,7 @@ test-federated: build/venvs/federated/.installed
 build/venvs/federated/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
 	grep -v '^\(certifi\|packaging\|protobuf\|rich\)==' constraints.txt > $(@D)/constraints.txt
-	$(@D)/bin/python -m pip install --quiet -e ".[federated,parquet]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[federated]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
 	touch $@
 
 # Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.

@@ -160,9 +160,15 @@ class Flower:
         self.place, self.started = place, []
         home, (link, *ports) = place / "flower", free_ports(1 + len(NAMES))
         self.environment = {**os.environ, "FLWR_HOME": str(home), "FLWR_TELEMETRY_ENABLED": "0"}
-        self.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{self.environment['PATH']}"
+        programs = [str(place / "bin"), str(Path(sys.executable).parent), self.environment["PATH"]]
+        self.environment["PATH"] = os.pathsep.join(programs)
         certificates(place)
         home.mkdir()
+        os.mkfifo(place / "pipe")
+        (place / "bin").mkdir()
+        client = place / "bin" / "flwr-clientapp"
+        client.write_text(f'#!/bin/sh\necho "$*" > {place}/pipe\n')
+        client.chmod(0o755)
         (home / "config.toml").write_text(
             f'[superlink]\ndefault = "local"\n[superlink.local]\naddress = "127.0.0.1:{link}"\n'
             f'root-certificates = "{place}/ca.pem"\n'
@@ -170,7 +176,8 @@ class Flower:
         self.run("hedgerow", "federate", "app", "app")
         tls = ["--ssl-certfile", "server.pem", "--ssl-keyfile", "server.key", "--ssl-ca-certfile", "ca.pem"]
         self.start("flower-superlink", *tls, *address(link), "--disable-runtime-dependency-installation")
-        wait_for(lambda: self.log(0).count("Uvicorn running on https"), 120)
+        self.start(sys.executable, str(Path(__file__).with_name("warm_clients.py")), str(place / "pipe"))
+        wait_for(lambda: "Uvicorn running on https" in self.log(0) and "ready" in self.log(1), 240)
         for name, port in zip(NAMES, ports, strict=True):
             node = f'name="{name}" socket="{place}/current/{name}/{commands.SOCKET}"'
             known = ["--root-certificates", "ca.pem", "--superlink", f"127.0.0.1:{link}"]
@@ -182,7 +189,7 @@ class Flower:
 
     def run(self, *command):
         done = subprocess.run(
-            command, cwd=self.place, env=self.environment, capture_output=True, text=True, timeout=250
+            command, cwd=self.place, env=self.environment, capture_output=True, text=True, timeout=500
         )
         assert done.returncode == 0, done.stdout + done.stderr
 

@@ -115,7 +115,7 @@ class WithOneProcess(federated.InProcess):
         path = os.pathsep.join((str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")))
         with patch.dict(os.environ, PYTHONPATH=path):  # for the process that the others are made from
             self.process.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not (self.folder / SOCKET).exists():
             assert self.process.is_alive(), "the owner's process ended before it answered"
             assert time.monotonic() < deadline

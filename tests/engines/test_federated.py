@@ -373,8 +373,9 @@ def test_an_owner_that_refuses_ends_the_fit_before_anything_is_drawn(tmp_path, r
     owners.transport.owners["north"] = owners.started("north")
     monkeypatch.setattr("hedgerow.estimator.base.Randomness", Counting)
     Counting.draws, ledger = 0, hr.Ledger(10, delta=1e-4)
-    with pytest.raises(EngineError, match=text):
+    with pytest.raises(EngineError, match=text) as ended:
         hr.HedgerowClassifier(schema=CLASSES, ledger=ledger, **SEEDED).fit(records)
+    assert not any(character.isdigit() for character in str(ended.value))  # no number of rows, among others
     assert Counting.draws == 0
     assert float(owners.ledgers["north"].spent) == 0
     if reason != "rows":  # which are read once the fit begins
@@ -469,8 +470,9 @@ COVERED = Fraction(1)  # rho, more than these queries cost
 class Wired(Recorder):
     """A fit by hand of owners who add noise: queries of one feature's counts, each a vector of 257 cells."""
 
-    def __init__(self, place, colluding=1):
-        self.owners_of = Owners(place, made_up(CLASSES), colluding=colluding)
+    def __init__(self, place, colluding=1, owners=3):
+        sizes = (500, 700, 400) if owners == 3 else (50,) * owners
+        self.owners_of = Owners(place, made_up(CLASSES, sizes), colluding=colluding)
         super().__init__(self.owners_of.transport.owners)
         reading = Coded(fine_encoder(CLASSES))
         event = Concentrated(COVERED, "noise", "sums", shares=2)
@@ -505,12 +507,12 @@ def misfit(drawn, noise):
     return np.abs(found - expected).max() / math.sqrt(math.log(2 / 1e-6) / 2 / len(drawn))
 
 
-def without_a_share(monkeypatch):
+def without_a_share(monkeypatch, owners=3):
     share, number = DiscreteGaussian.share, itertools.count()
     monkeypatch.setattr(
         DiscreteGaussian,
         "share",
-        lambda self, stream, values: values if next(number) % 3 == 1 else share(self, stream, values),
+        lambda self, stream, values: values if next(number) % owners == 1 else share(self, stream, values),
     )
 
 
@@ -542,7 +544,19 @@ def test_planted_faults_of_owners_are_seen(tmp_path, monkeypatch, plant, law, di
     one = [reply["vector"] for name, _, reply in wired.asked() if name == "north"]
     apart = (one[0] - one[1]).astype(np.float64) / 2.0**64
     assert (kstest(apart, "uniform").pvalue > 1e-6) == differences
+    assert (abs(int((one[0] - one[1]).view(np.int64)[0])) > 2**40) == differences  # a single cell is enough
     assert np.array_equal(*np.split(drawn, 30)[:2]) == repeats
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_one_share_of_ten_that_is_left_out_is_seen(tmp_path, monkeypatch, left_out):
+    if left_out:
+        without_a_share(monkeypatch, owners=10)
+    noise = DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    drawn = Wired(tmp_path, owners=10).noise(noise, 80)
+    variance = drawn.var() / (10 * noise.sigma**2)
+    assert (abs(variance - 1) < 0.05) != left_out  # 5 standard errors, and a share is 10 of them
+    assert (abs(variance - 0.9) < 0.05) == left_out
 
 
 def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):

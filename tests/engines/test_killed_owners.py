@@ -48,7 +48,7 @@ def fit(place, name, killed):
     transport = None if killed is None else WithOneProcess(owners, **killed)
     Counting.draws = 0
     try:
-        records = owners.records(transport, timeout=200)
+        records = owners.records(transport, timeout=900)
         model = kind(schema=schema, epsilon=3.0, random_state=0, **given).fit(records)
     finally:
         if transport is not None:
@@ -76,6 +76,7 @@ def test_an_owner_that_is_killed_at_every_query_comes_back_to_the_same_bits(tmp_
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", FITS)
 def test_an_owner_that_is_killed_at_every_message_comes_back_to_the_same_bits(tmp_path, name):
     # At "propose" and "begin" nothing is appended to the log; "end" has no reply that is waited for
@@ -85,6 +86,7 @@ def test_an_owner_that_is_killed_at_every_message_comes_back_to_the_same_bits(tm
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("name", ["classifier", "noise of owners"])
 def test_an_owner_that_is_killed_at_every_line_of_a_query_comes_back_to_the_same_bits(tmp_path, name, step):
@@ -100,6 +102,7 @@ class Any:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_an_owner_that_is_killed_at_a_line_of_the_beginning_is_charged_once(tmp_path):
     """A fit ends, or has one charge: ``begin`` is the only message that a repetition could charge again."""
     kind, schema, given = FITS["classifier"]
@@ -110,7 +113,7 @@ def test_an_owner_that_is_killed_at_a_line_of_the_beginning_is_charged_once(tmp_
             before = len(transport.ledger.entries)
             try:
                 model = kind(schema=schema, epsilon=3.0, random_state=0, **given).fit(
-                    owners.records(transport, timeout=200)
+                    owners.records(transport, timeout=900)
                 )
             except EngineError as error:
                 ends.append(str(error))
@@ -126,13 +129,13 @@ def test_two_processes_of_one_owner_are_kept_apart(tmp_path):
     transport = WithOneProcess(owners)
     records = hr.Records.from_batches(lambda: [owners.frames[1].drop(columns="person")], label="y")
     given = (records, "north", tmp_path / "north", owners.parties, hr.Ledger(9))
-    with pytest.raises(ConfigurationError, match=r"another process answers for the owner of .* stop that one first"):
+    with pytest.raises(ConfigurationError, match=r"another owner answers from .* stop that one first"):
         federated.Owner(*given)
     transport.process.kill()
     transport.process.join()
     assert transport.process.exitcode == -signal.SIGKILL
     one = federated.Owner(*given)  # the lock ended with the process
-    with pytest.raises(ConfigurationError, match="another process answers"):
+    with pytest.raises(ConfigurationError, match="another owner answers"):
         federated.Owner(*given)
     one.stop()
     federated.Owner(*given)

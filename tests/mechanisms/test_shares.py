@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -66,6 +67,48 @@ def test_the_divergence_of_a_sum_is_what_it_costs(shares):
         divergence = float(logsumexp(order * law + (1 - order) * moved)) / (order - 1)
         assert divergence <= order * rho * (1 + 1e-9)
         assert divergence >= order * rho * 0.99
+
+
+@pytest.mark.parametrize("shares", [1, 2, 3, 5])
+@pytest.mark.parametrize("sigma", [1, 2])
+def test_the_proof_of_a_sum_of_shares_holds_where_its_bound_is_visible(sigma, shares):
+    """docs/proofs/federated.md: d, L and the divergence, with 100 digits and shares below the least that is ever used."""
+    with localcontext(prec=100):
+        pi = Decimal(
+            "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
+        )
+        reach = 12 * sigma * shares
+        one = [(-Decimal(x * x) / (2 * sigma**2)).exp() for x in range(-reach, reach + 1)]
+        one = [each / sum(one) for each in one]
+        law = {0: Decimal(1)}
+        for _ in range(shares):
+            law = convolved(law, dict(zip(range(-reach, reach + 1), one, strict=True)))
+        spread = 2 * shares * sigma**2
+        middle = range(-5 * sigma, 5 * sigma + 1)
+        h = [law[x].ln() + Decimal(x * x) / spread for x in middle]
+        loss = 3 * shares * 3 * (-(pi**2) * sigma**2).exp()
+        assert max(h) - min(h) <= loss
+        if shares == 1:
+            assert max(h) - min(h) < Decimal(10) ** -90  # it is a discrete Gaussian
+        if shares == 2:
+            assert max(h) - min(h) > loss / 100  # it is none, so a bound is needed
+        for change in (1, 2):
+            for order in (Decimal("1.01"), Decimal(2), Decimal(3)):
+                total = sum(
+                    (order * law[x].ln() + (1 - order) * law[x + change].ln()).exp() for x in law if x + change in law
+                )
+                bound = order * change**2 / spread
+                assert total.ln() / (order - 1) <= loss + bound
+                assert total.ln() / (order - 1) > bound * Decimal("0.99")
+
+
+def convolved(one, other):
+    law = {}
+    for x, p in one.items():
+        for y, q in other.items():
+            if abs(x + y) <= 40:
+                law[x + y] = law.get(x + y, 0) + p * q
+    return law
 
 
 def test_noise_is_rounded_up_and_never_below_the_least():

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -117,11 +119,12 @@ class _Reader:
     def _array(self, dtype: np.dtype[Any], shape: list[int]) -> npt.NDArray[Any]:
         if dtype.kind not in NUMBERS:
             raise ValueError("arrays hold numbers")
-        size = dtype.itemsize * int(np.prod(shape, dtype=object))
+        size = dtype.itemsize * math.prod(shape)
         begin, self._place = self._place, self._place + size
         return np.frombuffer(self._content[begin : self._place], dtype=dtype).reshape(shape).copy()
 
 
+@lru_cache(256)
 def _class_of(name: str) -> type:
     module, _, kind = name.partition(":")
     if module.split(".")[0] not in KNOWN:

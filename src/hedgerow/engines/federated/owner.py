@@ -105,6 +105,7 @@ class _Fit:
         self.opening, self.nonce, self.engine = opening, nonce, engine
         self.digest = hashlib.sha256(opening).digest()  # of the opening and of all queries so far
         self.ledger, self.ended = ExitStack(), False
+        self.size = 0  # bytes of its log
         # Of each query: its content, the digest of it and of all before, its task and its noise
         self.queries: list[tuple[bytes, bytes, Task, DiscreteGaussian | None]] = []
         self.masks: Masks | None = None
@@ -144,6 +145,7 @@ class _Fit:
         self._logs[query["log"]], self._spent = log, spent
         self.digest = chained(self.digest, content)
         self.queries.append((content, self.digest, task, noise))
+        self.size += len(_entry(content))
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:
@@ -225,8 +227,8 @@ class Owner:
         self._alone = ExitStack()
         if not self._alone.enter_context(locked(Path(folder) / LOCK)):
             raise ConfigurationError(
-                f"another process answers for the owner of {os.fspath(folder)}. Two would charge and answer apart; stop that "
-                "one first."
+                f"another owner answers from {os.fspath(folder)}, in this process or another. Two would charge and answer apart; "
+                "stop that one first."
             )
         if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
             raise ConfigurationError(
@@ -326,6 +328,7 @@ class Owner:
                 self._path(name).unlink()
                 raise
             self._create(name, packed_opening, packed((nonce, checksums.to_plain())))
+            fit.size = _whole(self._path(name))
             self._fits[name] = fit
         return fit.nonce
 
@@ -359,6 +362,7 @@ class Owner:
                     fit.add(content)
                 else:
                     fit.ended = True
+            fit.size = _whole(path)
             self._fits[name] = fit
         return self._fits.get(name)
 
@@ -367,7 +371,7 @@ class Owner:
         if fit is None or fit.ended or fit.engine is None:
             raise Refusal("it knows no such fit, or it has ended")
         if number == len(fit.queries) + 1:
-            fit.add(content, partial(self._write, request["fit"]))
+            fit.add(content, partial(self._write, request["fit"], fit.size))
         elif not 1 <= number <= len(fit.queries) or fit.queries[number - 1][0] != content:
             raise Refusal("another query has this number")
         _, digest, task, noise = fit.queries[number - 1]
@@ -381,9 +385,9 @@ class Owner:
         return {"digest": digest, "vector": fit.masks.masked(answer, number, digest)}
 
     def _end(self, name: str) -> None:
-        fit = self._fits.pop(name, None)
-        if self._path(name).exists():
-            self._write(name, b"")
+        fit, path = self._fits.pop(name, None), self._path(name)
+        if path.exists():
+            self._write(name, _whole(path) if fit is None else fit.size, b"")
         if fit is not None:
             fit.ledger.close()
             if fit.engine is not None:
@@ -400,20 +404,23 @@ class Owner:
             part.chmod(0o600)
             part.write_bytes(b"".join(map(_entry, contents)))
 
-    def _write(self, name: str, content: bytes) -> None:
-        """Append to the log of a fit; when this returns, it is on disk."""
-        path, entry = self._path(name), _entry(content)
-        whole = sum(len(_entry(one)) for one in _entries(path.read_bytes()))  # without what was cut off
-        with path.open("r+b", buffering=0) as file:
-            file.truncate(whole)
-            file.seek(whole)
+    def _write(self, name: str, size: int, content: bytes) -> None:
+        """Append to a log of so many whole bytes, cutting off what a crash left of a write; at the return, it is on disk."""
+        entry = _entry(content)
+        with self._path(name).open("r+b", buffering=0) as file:
+            file.truncate(size)
+            file.seek(size)
             try:
                 if file.write(entry) < len(entry):
                     raise OSError("the log of a fit could not be written whole")
                 os.fsync(file.fileno())
             except OSError:
-                file.truncate(whole)
+                file.truncate(size)
                 raise
+
+
+def _whole(path: Path) -> int:
+    return sum(len(_entry(one)) for one in _entries(path.read_bytes()))
 
 
 def _entry(content: bytes) -> bytes:

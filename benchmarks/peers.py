@@ -431,21 +431,21 @@ LINES = {
 
 
 def plot(found: Means, path: Path) -> None:
-    """Draw a panel for each measure and data set: means over epsilon, bands of one standard deviation either side."""
+    """Draw the ROC AUC in a panel for each data set: means over epsilon, bands of one standard deviation either side."""
     # Here, so that a run without a picture needs no matplotlib.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from PIL import Image
 
     tasks = [data for data in TASKS if any(place[1] == data for place in found)]
-    figure = Figure(figsize=(2.9 * len(tasks) + 0.6, 6.4), dpi=100, layout="constrained")
+    figure = Figure(figsize=(2.9 * len(tasks) + 0.6, 3.9), dpi=100, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    panels = figure.subplots(len(MEASURES), len(tasks), squeeze=False, sharex=True)
-    for (i, measure), (j, data) in product(enumerate(MEASURES), enumerate(tasks)):
-        draw(panels[i, j], {(p[2], p[3]): mean for p, mean in found.items() if p[:2] == (measure, data)})
-        panels[i, j].set_title(TASKS[data] if i == 0 else "", fontsize=12)
-        panels[i, j].set_ylabel(MEASURES[measure] if j == 0 else "", fontsize=11)
-        panels[i, j].set_xlabel("epsilon" if i == len(MEASURES) - 1 else "", fontsize=11)
+    panels = figure.subplots(1, len(tasks), squeeze=False)
+    for panel, data in zip(panels.flat, tasks, strict=True):
+        draw(panel, {(p[2], p[3]): mean for p, mean in found.items() if p[:2] == ("auc", data)})
+        panel.set_title(TASKS[data], fontsize=12)
+        panel.set_xlabel("epsilon", fontsize=11)
+    panels[0, 0].set_ylabel(MEASURES["auc"], fontsize=11)
     drawn = {handle.get_label(): handle for panel in panels.flat for handle in panel.get_legend_handles_labels()[0]}
     ordered = [system.title for system in SYSTEMS.values() if system.title in drawn]
     figure.legend([drawn[title] for title in ordered], ordered, loc="outside lower center", ncols=4, frameon=False)

@@ -40,6 +40,7 @@ FRAMES = {
     "pandas_numbers": "numbers",
     "polars_numbers": "numbers",
     "pandas_objects": "categories",
+    "pandas_shared_objects": "quoted",
     "pandas_text": "quoted",
     "pandas_text_numbers": "numbers",
     "polars_text": "quoted",
@@ -147,6 +148,8 @@ def frame_of(kind: str, path: Path) -> Any:
         return pl.read_csv(path).drop("y")
     if kind.startswith("pandas_text"):
         return pd.read_csv(path, dtype="string[pyarrow]").drop(columns="y")
+    if kind == "pandas_shared_objects":  # one object for each distinct text of a chunk
+        return pd.read_csv(path, dtype=object).drop(columns="y")
     frame = pd.read_csv(path).drop(columns="y")
     return frame.to_numpy(float) if kind == "numpy" else frame.astype(object) if kind == "pandas_objects" else frame
 

@@ -1,5 +1,7 @@
 """A plugin: the processor's seconds of a run by folder and of the dearest tests, with the processes that they waited for.
 
+Each process of xdist imports and collects all tests, which has a line of its own. In an empty cache, tests compile kernels.
+
 PYTHONPATH=tests .venv/bin/pytest -n 2 -p durations
 """
 
@@ -14,6 +16,20 @@ import pytest
 def _seconds() -> float:
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session):
+    try:
+        return (yield)
+    finally:
+        collected = getattr(session.config, "workeroutput", COLLECTED)
+        collected["seconds"] = _seconds()  # since the process began
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: object) -> None:
+    COLLECTED["seconds"] += node.workeroutput["seconds"]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -41,6 +57,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         folder, _, _ = name.partition("::")[0].removeprefix("tests/").rpartition("/")
         folders[folder or "tests"].append(seconds)
     terminalreporter.section("processor seconds")
+    terminalreporter.write_line(f"start and collection {COLLECTED['seconds']:8.1f}")
     for folder, seconds in sorted([*folders.items(), ("all", list(last.values()))], key=lambda entry: sum(entry[1])):
         terminalreporter.write_line(f"{folder:12} {len(seconds):6} {sum(seconds):8.1f}")
     for name, seconds in sorted(last.items(), key=lambda entry: -entry[1])[:DEAREST]:
@@ -48,4 +65,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 DEAREST = 30
+COLLECTED = {"seconds": 0.0}
 START = pytest.StashKey[float]()

@@ -125,7 +125,7 @@ def test_the_picture_of_a_plan_has_the_noise_of_its_steps_and_benchmarks_at_one_
     assert {line.label: line.mean[2] for line in display.noise} == {
         step.purpose: step.noise / 4000 for step in middle.steps
     }
-    assert len(display.accuracy) == len(display.width) > 0
+    assert len(display.accuracy) == len(display.width) == 5
     display.plot()
     titles = [ax.get_title(loc="left") for ax in display.ax_]
     assert display.plan.system in titles[0]

@@ -18,6 +18,7 @@ import hedgerow as hr
 from hedgerow.analysis import private_schema
 from hedgerow.analysis import ranges as ranges_module
 from hedgerow.analysis.ranges import bounded, entry_of
+from hedgerow.analysis.release import NO_VALUE
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.reading.cells import count_values, object_array, public_value
@@ -481,9 +482,11 @@ def test_where_nothing_is_common_no_value_is_shown():
         True,
     ]
     assert {warning.filename for warning in caught} == {people_schema.__code__.co_filename}
-    with pytest.raises(hr.ConfigurationError, match=r"no class stands out.*is spent"):
-        people_schema({"age": range(500)}, X["id"], numeric=["age"], categorical=[], ledger=ledger)
+    with pytest.warns(UserWarning, match=r"no class stands out.*is kept"):
+        made = people_schema({"age": range(500)}, X["id"], numeric=["age"], categorical=[], ledger=ledger)
     assert ledger.spent == 3
+    assert 0 <= made.features["age"].low < made.features["age"].high  # what was paid for
+    assert made.classes == (NO_VALUE,)
 
 
 def test_values_are_counted_cell_by_cell():

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from audit_helpers import Codes, TwiceTheNoise, TwiceTheRate, worst_over
 from helpers import data_sets, make_table
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit import Grid
@@ -115,7 +116,7 @@ def _binary_codes(monkeypatch):
     monkeypatch.setattr("hedgerow.trees.boosting.Encoder", Codes)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 2))
 def test_boosting_costs_at_most_epsilon(name):
     case, most, types, floor = CASES[name]
     assert floor < worst_of(case, most, types) <= 1 + 1e-9
@@ -182,6 +183,7 @@ def test_the_audit_catches_noise_of_half_the_size(monkeypatch):
     assert worst_of(Case(recipe(), depth=0), 1) > 1.5
 
 
+@pytest.mark.full
 def test_the_audit_catches_a_selection_at_twice_its_budget(monkeypatch):
     wrong = Case(recipe(split=SelectTest(TwiceTheRate, Max()), share=SPLITS_FIRST), features=2)
     assert worst_of(wrong, 2, SECOND_BEST) > 1.2 * worst_of(TESTS_FIRST, 2, SECOND_BEST)

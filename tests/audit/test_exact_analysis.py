@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -155,8 +156,7 @@ def card_door(adjacency, n_classes=2, delta=0.0, by=None):
     return ask
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize(("n_classes", "delta"), [(2, 0.0), (3, 0.0), (2, 0.01), (3, 0.01)])
+@pytest.mark.parametrize(("adjacency", "n_classes", "delta"), thinned(product(ADJACENCIES, (2, 3), (0.0, 0.01)), 3))
 def test_a_report_card(law_of, adjacency, n_classes, delta):
     ends = (-2, 0, 1, 3)
     grid = Grid(ends, (0,) * (len(ends) + 1))
@@ -166,8 +166,7 @@ def test_a_report_card(law_of, adjacency, n_classes, delta):
     assert (0.7 if delta == 0 else 0.05) < found <= 1 + ROUNDING
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("adjacency", "n_classes"), thinned(product(ADJACENCIES, (2, 3)), 3))
 def test_the_cards_of_groups(law_of, adjacency, n_classes):
     """One record may be in another group than the one that it replaces."""
     door, grid = card_door(adjacency, n_classes, by="a"), Grid((-2, 0, 1, 3), (0,) * 5)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from helpers import select_by_cell
+from products import thinned
 from test_planted_bugs import assign_by_position, drop_a_level, halve_the_noise, take_bins_from_the_data
 
 import hedgerow as hr
@@ -70,8 +71,10 @@ def replayed(name, kind, adjacency="add-remove", records=None, **parameters):
     return replay_fit(estimator, records, NEIGHBORS[adjacency](records), random_state=0)
 
 
-@pytest.mark.parametrize("adjacency", NEIGHBORS)
-@pytest.mark.parametrize(("name", "kind", "delta"), FORMS)
+@pytest.mark.parametrize(
+    ("name", "kind", "delta", "adjacency"),
+    thinned([(*form, adjacency) for form in FORMS for adjacency in NEIGHBORS], 3),
+)
 def test_no_draw_of_a_private_form_loses_more_than_its_charge(name, kind, delta, adjacency):
     result = replayed(name, kind, adjacency, **({"delta": delta} if delta else {}))
     assert result.faults == ()
@@ -249,7 +252,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@pytest.mark.parametrize("bug", thinned(PLANTED, 3))
 def test_a_planted_bug_is_found(bug, monkeypatch):
     plant, parameters, words = PLANTED[bug]
     assert not replayed(kind="classes", **parameters).refuted

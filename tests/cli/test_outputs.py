@@ -6,20 +6,22 @@ of its own, which is forked here, so that nothing is imported anew. Outcomes are
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import signal
 import sys
 import traceback
+import warnings
+from pathlib import Path
 from typing import NamedTuple
 
 import click
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import hedgerow as hr
-from hedgerow.cli import main
+from hedgerow.cli import main, owners
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="each try is a fork of this process"),
@@ -84,19 +86,24 @@ def closed():
     sys.stdout = None
 
 
+def stream(number, encoding="utf-8"):
+    return open(number, "w", encoding=encoding, closefd=False)
+
+
 def full():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+    sys.stdout = stream(1)
 
 
 def left():
     reading, writing = os.pipe()
     os.close(reading)
     os.dup2(writing, 1)
+    sys.stdout = stream(1)
 
 
 def code_page():
-    sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="cp1252")
-    sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="cp1252")
+    sys.stdout, sys.stderr = stream(1, "cp1252"), stream(2, "cp1252")
 
 
 def no_room():
@@ -146,13 +153,14 @@ def start(folder, words, befalls):
         os.chdir(folder)
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(folder.parent / f"{folder.name}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
-        sys.stdout, sys.stderr = (io.TextIOWrapper(io.FileIO(n, "w", closefd=False), encoding="utf-8") for n in (1, 2))
+        sys.stdout, sys.stderr = stream(1), stream(2)
         befalls()
+        warnings.simplefilter("default")
         main(words)
     except SystemExit as error:
         os._exit(error.code or 0)
     except BaseException:
-        traceback.print_exc()
+        os.write(2, traceback.format_exc().encode())
     os._exit(99)
 
 
@@ -188,11 +196,17 @@ def said(case, command, out, outcome):
     )  # fmt: skip
 
 
-BOTH = [(command, out) for command, (_, out) in TRIES.items() for out in dict.fromkeys(("", out)) if out or command not in
-        ("train", "search", "schema release", "card")]  # fmt: skip
+# The demo fits for minutes, and spends nothing.
+BOTH = [
+    pytest.param(
+        command, out, marks=[pytest.mark.slow] * (command == "demo")
+    )  # which fits for minutes, and spends nothing
+    for command, (_, result) in TRIES.items()
+    for out in dict.fromkeys(("", result))
+    if out or command not in ("train", "search", "schema release", "card")
+]
 
 
-@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize(("command", "out"), BOTH)
 def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, out):
@@ -212,3 +226,106 @@ def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, ou
     elif case != "no room" and out and outcome.code == 0:
         assert results or "demo" in out
     assert not [name for name in outcome.files if name.endswith(".tmp")]
+
+
+def test_a_release_of_which_no_label_passes_keeps_its_ranges_and_no_fit_pays_for_them(tried):
+    (outcome,) = tried("schema release", "--out new.toml --epsilon 0.1")
+    assert (outcome.code, outcome.spent) == (0, 0.1)
+    assert "no class stands out" in outcome.stderr
+    assert b"high = " in outcome.files["new.toml"]
+    (refused,) = tried("train", "--out new.h --schema new.toml")
+    assert (refused.code, refused.spent) == (2, 0.1)
+    assert "none was released" in refused.stderr
+
+
+@pytest.mark.parametrize("command", sorted(CHARGES))
+@pytest.mark.parametrize("name", ["b.db", "p.csv", "s.toml", "m.h"])
+def test_no_output_replaces_what_a_command_reads(tried, command, name):
+    """``--force`` does not either; a file that the command does not read is another's, and may be replaced by it."""
+    (outcome,) = tried(command, f"--force --out {name}")
+    mine = name in TRIES[command][0].split()
+    assert (outcome.code, outcome.spent) == ((2, 0) if mine else (0, 1)), outcome.stderr
+    assert (name in outcome.files) == (not mine)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", sorted(CHARGES))
+def test_two_runs_of_one_name_keep_both_results(tried, command):
+    (_, out), name = TRIES[command], TRIES[command][1].removeprefix("--out ")
+    outcomes = tried(command, out, out)
+    paid = outcomes[-1].spent
+    results = {found for outcome in outcomes for found in outcome.files if found.startswith("new")}
+    assert name in results
+    assert len(results) == paid
+    for outcome in outcomes:
+        assert outcome.code == 0 or (outcome.code == 2 and "exists already" in outcome.stderr)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", sorted(CHARGES))
+def test_a_disk_that_takes_no_result_is_told_with_what_was_spent(tried, command):
+    """Neither the folder nor that of temporary files takes a file; the ledger stands elsewhere."""
+
+    def befalls():
+        def fail(*_):
+            raise OSError(28, "No space left on device")
+
+        os.fsync = fail
+
+    (outcome,) = tried(command, TRIES[command][1], befalls=befalls)
+    assert outcome.code == 1
+    assert outcome.spent == 1
+    assert "No space left" in outcome.stderr
+    assert "was spent, but no" in outcome.stderr
+    assert not [name for name in outcome.files if name.startswith("new") or name.endswith(".tmp")]
+
+
+def federation(folder, model):
+    text = (
+        f'[[owner]]\nname = "a"\nkey = "00"\nrows = 9\n[fit]\nsystem = "Stub"\nschema = "s.toml"\nmodel = "{model}"\n'
+    )
+    (folder / "f.toml").write_text(text, "utf-8")
+    return folder / "f.toml"
+
+
+def test_the_model_of_owners_replaces_nothing(original, tmp_path, monkeypatch):
+    folder, fits = tmp_path / "work", []
+    shutil.copytree(original, folder)
+
+    class Stub:
+        certificate_ = "certificate"
+
+        def __init__(self, **given):
+            pass
+
+        def fit(self, records):
+            fits.append(records)
+            return self
+
+        def save(self, path):
+            Path(path).write_text("new", "utf-8")
+
+    monkeypatch.setattr(hr, "Stub", Stub, raising=False)
+    source = type("Source", (), {"traffic": "3 bytes"})
+    monkeypatch.setattr(owners, "records", lambda *_, **__: type("Records", (), {"source": source}))
+    for name in ("b.db", "s.toml", "f.toml", "none/m.h"):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        with pytest.raises((click.UsageError, hr.ConfigurationError)):
+            owners.fit_over(None, federation(folder, name))
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before | {
+            "f.toml": (folder / "f.toml").read_bytes()
+        }
+    assert not fits
+    before = (folder / "m.h").read_bytes()
+    owners.fit_over(None, federation(folder, "m.h"))
+    assert (folder / "m.h").read_bytes() == before
+    assert (folder / "m-1.h").read_text("utf-8") == "new"
+
+
+def test_an_app_replaces_no_project(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("mine", "utf-8")
+    refused = CliRunner().invoke(main, ["federate", "app", str(tmp_path)])
+    assert refused.exit_code == 2
+    assert (tmp_path / "pyproject.toml").read_text("utf-8") == "mine"
+    for _ in range(2):  # the same files may be written again
+        assert CliRunner().invoke(main, ["federate", "app", str(tmp_path / "app")]).exit_code == 0

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit import check_model
@@ -448,8 +449,7 @@ def curator_for(learner, epsilon, **settings):
     return Curator(X, Y, SCHEMA, epsilon, max_bins=255 if learner is hr.HedgerowClassifier else 5, **settings)
 
 
-@every_learner
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("learner", "adjacency"), thinned(product(LEARNERS, ["add-remove", "replace-one"]), 3))
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
 def test_every_private_learner_asks_a_curator_and_has_the_guarantee_of_a_fit(learner, adjacency):
     curator = curator_for(learner, 1.0, adjacency=adjacency)

@@ -6,10 +6,12 @@ import pickle
 import zlib
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 from owners import CLASSES, OUTCOME, Owners, made_up
+from products import thinned
 from scipy.stats import kstest
 
 import hedgerow as hr
@@ -68,8 +70,7 @@ class Recorder(federated.InProcess):
         return [one for one in self.seen if one[1]["kind"] == "ask"]
 
 
-@pytest.mark.parametrize("persons", [None, 1, 3], ids=["records", "a record a person", "three a person"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "persons"), thinned(product(MODELS, [None, 1, 3]), 4))
 def test_the_model_is_that_of_a_pooled_fit(tmp_path, name, persons):
     kind, schema, given = MODELS[name]
     if persons is not None:

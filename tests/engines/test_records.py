@@ -42,7 +42,7 @@ def spilling(records, folder):
     return replace(records, _source=source)
 
 
-@pytest.mark.parametrize("case", thinned(CASES, 3))
+@pytest.mark.parametrize("case", thinned(CASES, 5))
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
 def test_every_private_system_writes_the_same_file(case, made, tmp_path, small_partitions):
     schema, X, y = made

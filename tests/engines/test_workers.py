@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.workers import Timeout, WorkerShares, shared_out
+from hedgerow.engines.cluster import Timeout, WorkerShares, shared_out
 
 
 @st.composite
@@ -79,7 +79,7 @@ class Cluster:
 @pytest.fixture
 def held(monkeypatch):
     """A cluster of two workers, and the shares of six partitions there."""
-    monkeypatch.setattr("hedgerow.engines.workers.gathered", lambda futures, *_: [(one, one.found) for one in futures])
+    monkeypatch.setattr("hedgerow.engines.cluster.gathered", lambda futures, *_: [(one, one.found) for one in futures])
     cluster = Cluster(a=1, b=1)
     rows = [Future(str(place)) for place in range(6)]
     return cluster, WorkerShares(cluster, "table", range(6), [1] * 6, rows, cluster.encoded)

@@ -1,7 +1,10 @@
 """How a paper's file is read, on small tables."""
 
+import tomllib
+
 import pytest
 
+from hedgerow.files import packaged_text
 from hedgerow.papers.reproduce.experiment import Panel, Reported
 from hedgerow.papers.reproduce.statements import NAMES as PAPERS
 from hedgerow.papers.reproduce.statements import expanded, experiments_of, read_paper
@@ -98,10 +101,8 @@ def test_a_curve_repeated_without_noise_has_its_own_budget():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_name_and_axis_of_a_file_is_used(paper):
-    from hedgerow.papers.reproduce import statements
-
-    text = (statements.files("hedgerow.papers.reproduce") / f"{paper}.toml").read_text(encoding="utf-8")
-    tables = statements.tomllib.loads(text)
+    text = packaged_text("hedgerow.papers.reproduce", f"{paper}.toml")
+    tables = tomllib.loads(text)
     assert [name for name in tables["names"] if f"{{{name}}}" not in text and f"{{*{name}}}" not in text] == []
     used = {experiment.get("axis") for experiment in read_paper(paper)["experiments"]}
     assert set(tables["axes"]) <= used

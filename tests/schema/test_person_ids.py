@@ -260,6 +260,7 @@ def test_a_numeric_marker_stands_for_its_number_however_that_is_stored(marker):
 def test_equal_numbers_of_different_types_are_not_remembered_for_one_another():
     assert ids(2**53, 2.0**53, 2**53) == [ids(2**53)[0], (0, 0), ids(2**53)[0]]
     assert ids(2.0**53, 2**53) == [(0, 0), ids(2**53)[0]]
+    assert ids(2**53)[0] != (0, 0)
 
 
 @pytest.mark.parametrize("odd", range(len(ODD) + len(WORST)))

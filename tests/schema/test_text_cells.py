@@ -174,6 +174,13 @@ def test_distinct_texts_and_their_places(cells):
     assert person_ids(column, bytes(32)).tolist() == person_ids(objects, bytes(32)).tolist()
 
 
+def test_more_texts_than_the_first_table_holds_are_told_apart():
+    cells = [f"{place:04}" for place in range(6000)] * 2
+    distinct, places = texts(cells).distinct()
+    assert distinct.tolist() == cells[:6000]
+    assert places.tolist() == [*range(6000)] * 2
+
+
 @given(st.lists(st.lists(st.none() | st.text(max_size=3).filter(str.isprintable), max_size=5), min_size=1, max_size=4))
 def test_columns_one_after_another(columns):
     (found,) = one_after_another([[texts(cells)] for cells in columns])
@@ -219,6 +226,14 @@ def test_the_codes_of_cells_in_no_encoding_of_the_schema():
     reader, cells = CategoryReader(["\xe9", "\xc3\xa9"]), texts(["\xe9"])
     assert reader.codes(cells).tolist() == [0]
     assert reader.codes(Texts(*cells.places, decode=lambda cell: cell.decode("latin-1"))).tolist() == [1]
+
+
+def test_many_objects_are_read_in_pieces(monkeypatch):
+    monkeypatch.setattr(cells_module, "AT_ONCE", 3)
+    cells = np.array(["a", None, 1, "b", 2.5, "a", "z", 1], dtype=object)
+    reader = CategoryReader(["a", "b", 1])
+    assert reader.codes(cells).tolist() == [reader.code(cell) for cell in cells]
+    assert bits(numbers(cells)) == bits(np.array([number(cell) for cell in cells]))
 
 
 def test_each_object_of_a_column_is_read_once():

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from products import pairwise
 from scipy.special import expit
 
 import hedgerow as hr
@@ -57,9 +58,7 @@ def test_a_certificate_holds_and_covers_its_steps(kind, adjacency, delta):
     assert ("one record replaced" in text) == (adjacency == "replace-one")
 
 
-@pytest.mark.parametrize("schema", [TWO, THREE], ids=["two classes", "three"])
-@pytest.mark.parametrize("delta", DELTAS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "delta", "schema"), pairwise(KINDS, DELTAS, [TWO, THREE]))
 def test_boosting_learns_at_a_large_budget(kind, delta, schema):
     model = kind(8.0 if delta else 200.0, schema=schema, delta=delta, random_state=0).fit(X, labels(X, schema))
     test = frame(seed=1)
@@ -178,7 +177,7 @@ def test_unpaid_rounds_add_no_tree_and_the_certificate_holds(schedule, delta):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_paid_rounds_are_drawn_before_a_record_is_read(schedule):
-    for seed in range(6):
+    for seed in range(3):
         events = {
             pickle.dumps(
                 hr.DPAdaClassifier(schema=TWO, schedule=schedule, n_estimators=20, random_state=seed)

@@ -18,6 +18,7 @@ from every_system import (
     build,
     records,
 )
+from products import thinned
 
 import hedgerow as hr
 from hedgerow.parameters import rules_of
@@ -70,7 +71,7 @@ def test_the_defaults_fit_and_say_what_they_cost(name, variant, tmp_path):
     check(build(name, variant).fit(X, Y), tmp_path)
 
 
-@pytest.mark.parametrize(("name", "variant", "parameter", "value"), EVERY_CHOICE)
+@pytest.mark.parametrize(("name", "variant", "parameter", "value"), thinned(EVERY_CHOICE, 3))
 def test_every_choice_fits_and_says_what_it_costs(name, variant, parameter, value, tmp_path):
     needed = NEEDS.get((name, parameter, value), {})
     few = {"n_estimators": 3} if "n_estimators" in rules_of(system_class(name)) else {}  # the defaults stand above

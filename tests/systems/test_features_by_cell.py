@@ -93,11 +93,31 @@ def test_what_is_read_off_a_model_adds_up(name):
         assert len(labels) == len(curve)
         assert np.isfinite(curve).all()
     assert model.feature_importances_.sum() == pytest.approx(1)
-    if hasattr(model, "interactions_"):
-        for group in model.interactions_:
-            for part in group.parts:
-                assert part.feature in group.features
-                assert np.isfinite(part.curves).any()
+    found = model.interactions_
+    for group in found:
+        assert len(repr(group)) < 200
+        for part in group.parts:
+            assert part.feature in group.features
+            assert part.curves.shape[: len(part.conditions) + 1] == (*(2 for _ in part.conditions), len(part.labels))
+            assert np.isfinite(part.curves).any()
+    for pair, share in found.pairs.items():
+        assert share == pytest.approx(sum(group.share for group in found if set(pair) <= set(group.features)))
+    assert list(found.pairs.values()) == sorted(found.pairs.values(), reverse=True)
+    assert len(repr(found)) < 100
+    assert len(str(found).splitlines()) <= 22
+    assert (" x ".join(next(iter(found.pairs))) in found._repr_html_()) == bool(found)
+
+
+@pytest.mark.parametrize("name", ["two", "three", "numbers"])
+def test_a_curve_is_shown_by_its_steps(name):
+    model = fitted(name)
+    for feature in FEATURES:
+        curve = model.feature_curve(feature)
+        assert len(repr(curve)) < 300
+        lines, values = str(curve).splitlines(), curve.values.reshape(len(curve.labels), -1)
+        assert len(lines) == 1 + np.any(np.diff(values, axis=0), axis=1).sum()
+        assert lines[0].split()[: values.shape[1]] == [f"{value:+.3f}" for value in values[0]]
+        assert lines[-1].endswith(curve.labels[-1])
 
 
 @pytest.mark.parametrize(

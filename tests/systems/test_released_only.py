@@ -8,12 +8,14 @@ keeps something else in one of the worlds.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from every_system import DELTA, EVERY_CHOICE, NEEDS, PRIVATE, WITH_DELTA, build, records
 from helpers import select_by_cell
 from planted import boost_by_the_exact_number
+from products import thinned
 from released_only import QUESTIONS, World, fit_in
 
 from hedgerow.additive import round as round_module
@@ -62,14 +64,14 @@ def same_everywhere(estimator, seed, worlds=tuple(WORLDS)):
     return asked
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.full), pytest.param(2, marks=pytest.mark.full)])
+@pytest.mark.parametrize("seed", thinned(range(3), 3))
 @pytest.mark.parametrize(("name", "delta"), [*((name, 0) for name in PRIVATE), *((name, DELTA) for name in WITH_DELTA)])
 def test_a_fit_follows_from_what_is_released(name, delta, seed):
     asked = same_everywhere(small(name, **({"delta": delta} if delta else {})), seed)
     assert len(asked) >= 3
 
 
-@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("name", thinned(PRIVATE, 3))
 def test_a_fit_as_it_comes_follows_from_what_is_released(name):
     same_everywhere(build(name, "private"), 0)
 
@@ -109,8 +111,7 @@ THRESHOLDS = {
 }
 
 
-@pytest.mark.parametrize("delta", [0, DELTA])
-@pytest.mark.parametrize("threshold", THRESHOLDS)
+@pytest.mark.parametrize(("threshold", "delta"), thinned(product(THRESHOLDS, [0, DELTA]), 3))
 def test_what_kind_of_round_there_is_follows_from_what_is_released(threshold, delta, monkeypatch):
     """With each threshold between two worlds: the released numbers are the same, so what follows from them must be."""
     between, other = THRESHOLDS[threshold]
@@ -133,7 +134,7 @@ def deep(monkeypatch):
 
 
 @pytest.mark.usefixtures("deep")
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", thinned(range(2), 2))
 @pytest.mark.parametrize("delta", [0, DELTA])
 def test_deep_rounds_follow_from_what_is_released(delta, seed):
     asked = same_everywhere(small("hedgerow", **({"delta": delta} if delta else {})), seed)
@@ -147,7 +148,7 @@ def by_cell(monkeypatch):
 
 
 @pytest.mark.usefixtures("by_cell")
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", thinned(range(2), 2))
 @pytest.mark.parametrize("delta", [0, DELTA])
 def test_rounds_by_cell_follow_from_what_is_released(delta, seed):
     asked = same_everywhere(small("hedgerow", **({"delta": delta} if delta else {})), seed)
@@ -157,7 +158,7 @@ def test_rounds_by_cell_follow_from_what_is_released(delta, seed):
 CHOICES = [(name, choice, value) for name, variant, choice, value in EVERY_CHOICE if variant == "private"]
 
 
-@pytest.mark.parametrize(("name", "choice", "value"), CHOICES)
+@pytest.mark.parametrize(("name", "choice", "value"), thinned(CHOICES, 2))
 def test_a_choice_follows_from_what_is_released(name, choice, value):
     same_everywhere(small(name, **{choice: value, **NEEDS.get((name, choice, value), {})}), 1, FURTHEST)
 

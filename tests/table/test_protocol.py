@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from private_fits import CASES, released
+from products import thinned
 
 from hedgerow.curator import Queryable
 from hedgerow.engines.local import LocalEngine, Silent, Spill
@@ -15,7 +16,7 @@ from parts import PartsTable
 ENDS = {"one": [], "two": [613], "eight": [0, 7, 7, 300, 301, 820, 900]}  # uneven, with empty ones at all places
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", thinned(CASES, 3))
 @pytest.mark.filterwarnings("ignore:the noisy number of records")
 def test_every_private_system_is_the_same_bits_in_any_parts(case):
     whole = released(*CASES[case], MemoryTable)

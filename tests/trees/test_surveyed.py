@@ -13,7 +13,7 @@ from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
-from hedgerow.systems import forest
+from hedgerow.systems import trees
 from hedgerow.table import MemoryTable
 from hedgerow.trees import SurveyedForestPlan
 
@@ -29,9 +29,9 @@ X = {
 }
 Y = np.where((X["a"] > 0.4) ^ (GENERATOR.random(ROWS) < 0.1), "yes", "no")
 PARTS = {
-    "candidates": list(forest.CANDIDATES),
+    "candidates": list(trees.CANDIDATES),
     "selection": ["permute-and-flip", "exponential"],
-    "assignment": list(forest.ASSIGNMENTS),
+    "assignment": list(trees.ASSIGNMENTS),
 }
 
 

@@ -250,7 +250,7 @@ class OneRound:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
         if self.budget.concentrated:  # its steps cost less together than apart
             curator.reserve(self.event)
-        cuts: list[Cut] = []
+        cuts, taken = list[Cut](), list[int]()
         halvings = fit.halvings[self.cuts > 1]
         # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
         # Then one scan sums both channels at no extra time.
@@ -259,7 +259,7 @@ class OneRound:
         for _ in range(self.cuts - 1):
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), cuts_offered(fit, cuts)))
-        taken = [cut.by for cut in cuts]
+            taken.append(cuts[-1].by)
         uncut = np.array(by, dtype=np.int64)[~np.isin(by, taken)].tolist()
         splits = splits_of(fit, uncut) if self.cuts and uncut else None
         answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, splits, halvings=halvings)

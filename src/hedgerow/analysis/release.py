@@ -35,7 +35,7 @@ from hedgerow.schema.types import as_outcome
 from hedgerow.table import Keep, keep_of
 from hedgerow.texts import listed
 
-NO_VALUE = "no value was released"  # the only value of a column of which no value passed
+NO_VALUE = "no value was released"  # the only value of a column, or the only class, where none passed
 
 
 class ReleasedSchema(Schema):
@@ -162,7 +162,7 @@ class ReleasePlan:
             features[name] = entry_of(features[name], one.low, one.high, one.whole, release)
         labels: dict[str, Any] = {"classes": self.stand_in.classes}
         if classes is not None:
-            labels = {"classes": classes, "classes_origin": "released", "classes_release": release}
+            labels = {"classes": classes or [NO_VALUE], "classes_origin": "released", "classes_release": release}
         if self.stand_in.outcome is not None:
             labels = {"outcome": self.stand_in.outcome}
         if self.ranges is not None and self.ranges.with_outcome:
@@ -196,6 +196,11 @@ class ReleasePlan:
             yield (
                 f"no value of {listed(bare)} was released: none has a noisy count of {self.threshold.threshold} or more. All "
                 "cells are undeclared there; declare values that are public, or drop the column."
+            )
+        if NO_VALUE in schema.classes:
+            yield (
+                f"no class stands out: a label is shown where its noisy count reaches {self.threshold.threshold}. The rest of "
+                "the schema was released and is kept. Replace its classes by public ones, or release again with a larger epsilon."
             )
 
 
@@ -277,8 +282,7 @@ def private_schema(
     Raises
     ------
     ConfigurationError
-        If a parameter or a column is wrong: nothing was charged or drawn. If the classes were queried and none stands out from
-        the noise: the budget is spent.
+        If a parameter or a column is wrong: nothing was charged or drawn.
     BudgetExceeded
         If the ledger refuses the release. Nothing was drawn.
 
@@ -337,11 +341,6 @@ def private_schema(
     with nullcontext() if ledger is None else ledger.reserve(certificate), without_sizes():
         keep = keep_of(persons, claim.records_per_person, randomness)
         answers = plan.run(records, labels, randomness, keep)
-    if answers[2] is not None and not answers[2]:
-        raise ConfigurationError(
-            f"no class stands out: a label is shown where its noisy count reaches {plan.threshold.threshold}. The budget of this "
-            "release is spent. Pass classes=[...] if they are public, or a larger epsilon."
-        )
     try:
         made = plan.schema(answers, certificate)
     except HedgerowError as error:  # otherwise it would look like a query that was refused before it cost anything

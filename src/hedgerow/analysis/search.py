@@ -162,10 +162,10 @@ class Comparison:
     def run(self, parts: Parts, randomness: Randomness) -> tuple[int, estimators.Model, Sequence[str]]:
         """Return which candidate is the best, its model, and the warnings of its fit."""
         compared, *trained = divided(self.validation, len(self.plans))
-        fits = [
-            estimators.answered(plan, parts.table(Coded(plan.encoder), part), randomness)
-            for (plan, _), part in zip(self.plans, trained, strict=True)
-        ]
+        fits = []
+        for (plan, _), part in zip(self.plans, trained, strict=True):
+            queryable = Queryable(parts.table(Coded(plan.encoder), part), cost(plan.event), randomness)
+            fits.append((plan.fit(queryable), queryable.warnings_of(plan.encoder)))
         scores = Scores(self.schema, tuple(model for model, _ in fits), self.largest_error)
         curator = Queryable(parts.table(scores, compared), cost(self._choice), randomness)
         asked = ModelScores(curator.assign(PerRecordCoin(1)), largest_score(self.largest_error))

@@ -51,7 +51,8 @@ class Decision:
     @lazy
     def refusals(self) -> tuple[str, ...]:
         """The reasons why the model may not leave: its certificate, its contents and its signature."""
-        words = [finding.words for finding in check_model(self.path) if finding.refuted]
+        found = (finding.words for finding in check_model(self.path) if finding.refuted)
+        words = [f"what the file contains contradicts its certificate: {text}" for text in found]
         unsigned = [f"the file is {self.signature}"] * self.signature.refuted
         return tuple(dict.fromkeys([*self.estimator.certificate_.reasons, *words, *unsigned]))
 

@@ -18,6 +18,7 @@ import click
 
 from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.release import NO_VALUE
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
@@ -66,7 +67,9 @@ def with_options(schema: Schema, target: str | None, person: str | None, place: 
 
 
 def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
-    """Raise UsageError if a schema has entries that were read off the records, unless that is allowed."""
+    """Raise UsageError if a schema has no classes, or entries that were read off the records, unless that is allowed."""
+    if NO_VALUE in schema.classes:
+        raise click.UsageError(f"{place} has no classes, since none was released. Replace its classes by public ones.")
     if not schema.inferred:
         return
     text = (

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -52,7 +54,9 @@ class _State:
     def with_generation(self, after: PrivacyFilter, frontier: Frontier) -> _State:
         """Return the state in which the newest generation may be queried; those whose nodes are all closed are dropped."""
         known = {**self.frontiers, self.filter.made: frontier}
-        return _State(after, {number: known[number] for number in after.generations})
+        for closed in known.keys() - after.generations.keys():
+            del known[closed]
+        return _State(after, known)
 
     def frontier(self, nodes: Nodes, table: Table) -> Frontier:
         self.check_open(nodes)
@@ -178,7 +182,7 @@ class Queryable:
         # Nodes in memory hold copies of their records; others must not change while they are read.
         with nullcontext() if isinstance(self._table, MemoryTable) else self._scan_of_records():
             statistics = release.statistics(mechanism, self._table, frontier)
-            drawn = [self._randomness.draw(mechanism, *each) for each in statistics]
+            drawn = list(starmap(partial(self._randomness.draw, mechanism), statistics))
         answer = release.answer(drawn, self._table)
         if isinstance(query, Query):
             if query.by_class:

@@ -40,11 +40,10 @@ def fine_encoder(schema: Schema) -> Encoder:
     Up to half of a feature's bins are narrower the nearer they are to zero, since ranges are often far too wide and values mostly
     small; the others have one width. Public cut points stay as they are.
     """
-    cuts = {
-        name: fine_cuts(kind)
-        for name, kind in schema.features.items()
-        if isinstance(kind, Numeric) and kind.cuts is None
-    }
+    cuts = {}
+    for name, kind in schema.features.items():
+        if isinstance(kind, Numeric) and kind.cuts is None:
+            cuts[name] = fine_cuts(kind)
     return Encoder(schema.cut_at(cuts), FINE)
 
 

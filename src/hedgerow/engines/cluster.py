@@ -1,16 +1,23 @@
-"""What the sources of clusters have in common: how records that stay on workers become a table, or are counted by value."""
+"""Records on the workers of a cluster: how they become a table, and which of Dask's workers holds which, how long a fit waits.
+
+What a source of Spark needs of this is ``ClusterSource`` alone.
+"""
 
 from __future__ import annotations
 
+import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
+from importlib import import_module
 from typing import Any
 
-from hedgerow.engines import encode
+from hedgerow.engines import encode, store
 from hedgerow.engines.local import Progress, Silent
-from hedgerow.errors import ConfigurationError
+from hedgerow.errors import ConfigurationError, EngineError, HedgerowError
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
 from hedgerow.table import Candidates, Engine, Keep, PartitionedTable, Reading, Share
@@ -104,3 +111,233 @@ class ClusterSource(ABC):
 
     @abstractmethod
     def _drop(self, rows: Any) -> None: ...
+
+
+Future = Any
+
+GATHER = 10.0  # seconds for a result that is there; one that takes longer is asked for anew
+LOOK = 1.0  # seconds between two looks at whether workers are still there
+RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
+SHARE_OF_MEMORY = 0.4  # of a worker's, for partitions; from 0.7 on Dask itself puts on disk what it has
+
+
+class Timeout:
+    """Ends a fit once nothing has come from any worker for so many seconds."""
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout, self._last = timeout, time.monotonic()
+
+    def progressed(self) -> None:
+        self._last = time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """How many seconds are left, or EngineError where none is."""
+        left = self._last + self._timeout - time.monotonic()
+        if left <= 0:
+            raise silent(self._timeout)
+        return left
+
+
+def gathered(
+    futures: Iterable[Future],
+    timeout: Timeout,
+    workers: Mapping[Future, Collection[str | None]] | None = None,
+    present: Callable[[], Collection[str]] = tuple,
+) -> Iterable[tuple[Future, Any]]:
+    """Yield futures as they finish, with what they made.
+
+    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
+    moment may wait for ever. So is one that waits for ``workers`` that are not ``present`` any more: where none was left when
+    they were lost, Dask forgets to send their tasks to those that come. Whoever needs a result asks anew, which changes nothing:
+    tasks are functions.
+    """
+    distributed = import_module("distributed")
+    waiting = set(futures)
+    while waiting:
+        try:
+            done = distributed.wait(waiting, timeout=min(LOOK, timeout.left), return_when="FIRST_COMPLETED").done
+        except TimeoutError:
+            if workers:
+                now = set(present())
+                waiting = {future for future in waiting if now.issuperset(workers.get(future, ()))}
+            continue
+        except distributed.CancelledError:
+            raise lost() from None
+        waiting -= done
+        for future in done:
+            try:
+                result = future.result(timeout=min(GATHER, timeout.left))
+            except TimeoutError:
+                continue
+            except HedgerowError:
+                raise
+            except Exception:
+                raise lost() from None  # what failed may quote a record
+            timeout.progressed()
+            yield future, result
+
+
+def silent(timeout: float) -> EngineError:
+    return EngineError(
+        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
+        "workers, and pass a larger timeout= if partitions take longer."
+    )
+
+
+def lost_scheduler() -> EngineError:
+    return EngineError(
+        "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
+    )
+
+
+def lost() -> EngineError:
+    return EngineError(
+        "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
+        "charged. The workers' logs say why."
+    )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Partitions that one task asks together, on so many threads of the worker that holds them; None: none holds them now."""
+
+    worker: str | None
+    places: tuple[int, ...]
+    threads: int
+
+
+class WorkerShares:
+    """Which worker holds which partitions: shared out once by their records, and again where workers came or went.
+
+    What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
+    ``rows`` are the codes of each partition, wherever they are, which are let go of once a worker holds them; ``again`` encodes
+    some of them anew.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        table: str,
+        facts: Sequence[encode.Facts],
+        sizes: Sequence[int],
+        rows: Sequence[Future],
+        again: Callable[[Sequence[int]], Sequence[Future]],
+    ) -> None:
+        self._client, self._table, self._facts, self._sizes = client, table, list(facts), sizes
+        self._rows, self._again = dict(enumerate(rows)), again
+        self._threads: dict[str, int] = {}
+        self._holders: list[str | None] = [None] * len(facts)
+
+    def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
+        """Return partitions that one task asks together: all of a worker, or each by itself; what nobody holds is encoded."""
+        threads = self.present(timeout)
+        if threads != self._threads or None in self._holders:
+            self._hold(self._wanted(threads, timeout), timeout)
+            self._threads = dict(threads)
+        shares: dict[str | None, list[int]] = {}
+        for place in places:
+            holder = self._holders[place]
+            shares.setdefault(holder if holder in threads else None, []).append(place)
+        if together:
+            return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
+        return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
+
+    def present(self, timeout: Timeout) -> Mapping[str, int]:
+        threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)
+        return threads
+
+    def absent(self, places: Iterable[int]) -> None:
+        for place in places:
+            self._holders[place] = None
+
+    def _ask(self, asked: Callable[..., Any], timeout: Timeout, **more: Any) -> Any:
+        try:
+            return self._client.sync(asked, callback_timeout=timeout.left, **more)
+        except (OSError, TimeoutError):
+            raise lost_scheduler() from None
+
+    def _wanted(self, threads: Mapping[str, int], timeout: Timeout) -> dict[int, str | None]:
+        """Return the partitions that are not where they shall be, and the worker that shall hold each; None for any."""
+        if not threads:
+            return {place: None for place, holder in enumerate(self._holders) if holder is None}
+        workers = list(threads)
+        keys = [row.key for row in self._rows.values()]
+        known = self._ask(self._client.scheduler.who_has, timeout, keys=keys) if keys else {}
+        there = [
+            [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
+            for place, holder in enumerate(self._holders)
+        ]
+        present = [[workers.index(worker) for worker in result if worker in threads] for result in there]
+        shares = shared_out([result[0] if result else None for result in present], self._sizes, list(threads.values()))
+        wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
+        return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
+
+    def _hold(self, wanted: Mapping[int, str | None], timeout: Timeout) -> None:
+        lacking = [place for place in wanted if place not in self._rows]
+        self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
+        left = dict(wanted)
+        ask = partial(self._client.submit, _hold, self._table, pure=False, retries=RETRIES)
+        while left:  # an answer that was lost with its worker is queried again
+            futures = {
+                ask(self._facts[place], self._rows[place], **sent_to(worker)): place for place, worker in left.items()
+            }
+            workers = {future: {left[place]} - {None} for future, place in futures.items()}
+            try:
+                for future, holder in gathered(futures, timeout, workers, lambda: self.present(timeout)):
+                    self._holders[futures[future]] = holder
+                    del left[futures[future]]
+            except BaseException:
+                self._client.cancel(list(futures))
+                raise
+        for place in wanted:
+            del self._rows[place]
+
+    def close(self) -> None:
+        with suppress(Exception):
+            self._client.cancel(list(self._rows.values()))
+        self._rows.clear()
+
+
+def shared_out(holder: Sequence[int | None], sizes: Sequence[int], threads: Sequence[int]) -> list[list[int]]:
+    """Return the partitions of each worker: where they are up to a fair share, and the largest others wherever least waits.
+
+    ``holder`` has the worker of each partition, None for one that is nowhere; ``sizes`` how many records each has; ``threads``
+    how many threads each worker has.
+    """
+    fair = sum(sizes) / sum(threads)
+    shares: list[list[int]] = [[] for _ in threads]
+    loads = [0.0] * len(threads)
+
+    def load_with(place: int, worker: int) -> float:
+        return loads[worker] + sizes[place] / threads[worker]
+
+    def give(place: int, worker: int) -> None:
+        loads[worker] = load_with(place, worker)
+        shares[worker].append(place)
+
+    left = []
+    for place, worker in enumerate(holder):
+        if worker is not None and load_with(place, worker) <= fair:
+            give(place, worker)
+        else:
+            left.append(place)
+    for place in sorted(left, key=lambda place: -sizes[place]):
+        give(place, min(range(len(threads)), key=lambda worker: (load_with(place, worker), worker != holder[place])))
+    return [sorted(share) for share in shares]
+
+
+def sent_to(worker: str | None) -> dict[str, Any]:
+    """Return how a task is sent to a worker, or to another one if that is lost."""
+    return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+
+
+# What runs on workers.
+
+
+def _hold(table: str, facts: encode.Facts, rows: encode.Rows) -> str:
+    worker = import_module("distributed").get_worker()
+    limit = worker.memory_manager.memory_limit
+    memory = int(limit * SHARE_OF_MEMORY) if limit else sys.maxsize
+    store.hold(table, facts, rows, worker.local_directory, memory)
+    return str(worker.address)

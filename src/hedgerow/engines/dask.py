@@ -17,12 +17,12 @@ from typing import Any
 
 from hedgerow.arrays import Integers
 from hedgerow.engines import encode, store
-from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
-from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
-from hedgerow.engines.workers import (
+from hedgerow.engines.cluster import (
     GATHER,
     LOOK,
+    MANY_CELLS,
     RETRIES,
+    ClusterSource,
     Group,
     Timeout,
     WorkerShares,
@@ -31,6 +31,7 @@ from hedgerow.engines.workers import (
     sent_to,
     silent,
 )
+from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.errors import ConfigurationError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
@@ -44,30 +45,26 @@ TOGETHER = 8  # partial sums that one task adds up
 
 def client_of(given: Any) -> Any:
     """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
-    client = _found(given, imported("distributed", "records of Dask need dask and distributed", "dask"))
+    distributed, client = imported("distributed", "records of Dask need dask and distributed", "dask"), given
+    if isinstance(given, distributed.deploy.Cluster):
+        client = given.get_client()
+    elif given is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise ConfigurationError(
+                "no Dask client is there, so no worker could count. Make one, as in distributed.Client(), or pass client=."
+            ) from None
+    elif not isinstance(given, distributed.Client):
+        raise ConfigurationError(
+            f"client is a {type(given).__name__}, but it must be a distributed.Client or a cluster."
+        )
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
         raise ConfigurationError(
             "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "
             "asynchronous=True, or fit in a thread, as with asyncio.to_thread."
         )
     return client
-
-
-def _found(given: Any, distributed: Any) -> Any:
-    if isinstance(given, distributed.Client):
-        return given
-    if isinstance(given, distributed.deploy.Cluster):
-        return given.get_client()
-    if given is not None:
-        raise ConfigurationError(
-            f"client is a {type(given).__name__}, but it must be a distributed.Client or a cluster."
-        )
-    try:
-        return distributed.default_client()
-    except ValueError:
-        raise ConfigurationError(
-            "no Dask client is there, so no worker could count. Make one, as in distributed.Client(), or pass client=."
-        ) from None
 
 
 @dataclass(frozen=True, eq=False)

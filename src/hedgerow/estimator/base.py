@@ -144,7 +144,7 @@ class PrivateEstimator(Exported, planning.Planned):
             repeated = None
             if self.ledger is None and holds:  # a fit that nothing counts
                 repeated = count_fit(type(self).__name__, certificate.epsilon, certificate.delta)
-            keep = keep_of(persons, claim.records_per_person, randomness)
+            keep = None if persons is None else keep_of(persons, claim.records_per_person, randomness)
             model, messages = planning.run(plan, columns, labels, randomness, keep)
             certificate = replace(certificate, warnings=tuple(messages))
             stored = stored_parameters(estimator.get_params(deep=False))

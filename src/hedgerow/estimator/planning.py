@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, dataclass_transform
 
@@ -195,15 +195,12 @@ def run(
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)
-    if not isinstance(X, Records):
-        return answered(plan, MemoryTable.by(reading, X, y, keep), randomness)
-    with closing(X.read(reading, keep)) as table:
-        return answered(plan, table, randomness)
-
-
-def answered(plan: Plan, table: Table, randomness: Randomness) -> tuple[Model, Sequence[str]]:
-    queryable = Queryable(table, cost(plan.event), randomness)
-    return plan.fit(queryable), queryable.warnings_of(plan.encoder)
+    opened: AbstractContextManager[Table] = (
+        closing(X.read(reading, keep)) if isinstance(X, Records) else nullcontext(MemoryTable.by(reading, X, y, keep))
+    )
+    with opened as table:
+        queryable = Queryable(table, cost(plan.event), randomness)
+        return plan.fit(queryable), queryable.warnings_of(plan.encoder)
 
 
 def check_published(X: Any, unit: Unit) -> None:

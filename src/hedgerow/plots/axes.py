@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any, Self
 
 from hedgerow.errors import ConfigurationError, install_words
+from hedgerow.files import packaged_table
 from hedgerow.texts import printable
 
+TEXTS = packaged_table("hedgerow.plots", "texts")
 BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Colors that remain distinct with any color vision (Okabe and Ito), without the palest.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")

@@ -22,9 +22,9 @@ from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
-from hedgerow.files import atomic_file, packaged_table
+from hedgerow.files import atomic_file
 from hedgerow.ledgers.ledger import Ledger
-from hedgerow.plots.axes import new_figure, png_bytes
+from hedgerow.plots.axes import TEXTS, new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import (
@@ -40,7 +40,6 @@ from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
 from hedgerow.trees import BoostedModel
 
-TEXTS = packaged_table("hedgerow.plots", "card")
 BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
 MOST_INDENTED = 15  # characters
 

@@ -118,9 +118,16 @@ class ImportancesDisplay(Display):
     max_features: int = field(default=20, kw_only=True)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
-        """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on."""
+    def from_estimator(cls, estimator: Any, *, max_features: int = 20, pairs: bool = False, ax: Any = None) -> Self:
+        """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on.
+
+        With ``pairs`` the bars are those of two features that rounds use together, by ``interactions_``.
+        """
         model = estimator.model_
+        if pairs:
+            shares = estimator.interactions_.pairs
+            names, words = [" x ".join(pair) for pair in shares], "share of the model in whose rounds both are"
+            return cls(names, np.array([*shares.values()]), words=words, max_features=max_features).plot(ax)
         noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
         given = {"words": model.importance_rule, "max_features": max_features}
         return cls(estimator.schema_.names, estimator.feature_importances_, noise, **given).plot(ax)

@@ -12,37 +12,12 @@ from hedgerow.analysis.card import INTERVALS
 from hedgerow.analysis.classification_card import ReportCard
 from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard
-from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, shown, wrapped
+from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, TEXTS, Display, framed, shown, wrapped
 from hedgerow.schema.features import Value
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the outcomes or residuals below the quantiles that are drawn
 MOST_SHOWN = 0.995  # share of the residuals within the picture
 LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
-DOC = """\
-{words}
-
-    Parameters
-    ----------
-    card : {kind}
-        The report card.
-
-    Examples
-    --------
-    >>> import numpy as np, hedgerow as hr
-    >>> X = np.random.default_rng(0).uniform(0, 1, (4000, 1))
-    >>> schema = hr.Schema({{"a": hr.Numeric(0, 1)}}, {labels})
-    >>> y = {outcomes}
-    >>> model = hr.{model}(epsilon=1.0, schema=schema).fit(X[:2000], y[:2000])
-    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1.0)
-    >>> hr.{name}.from_report(card).card is card
-    True
-    """
-OF_CLASSES = {
-    "labels": 'classes=["low", "high"]',
-    "outcomes": 'np.where(X[:, 0] > 0.5, "high", "low")',
-    "model": "HedgerowClassifier",
-}
-OF_NUMBERS = {"labels": "outcome=hr.Numeric(0, 10)", "outcomes": "8 * X[:, 0]", "model": "HedgerowRegressor"}
 
 
 @dataclass(eq=False, repr=False)
@@ -54,8 +29,9 @@ class CardDisplay(Display):
     card: Any
 
     def __init_subclass__(cls) -> None:
-        example = OF_NUMBERS if cls.kind == "RegressionCard" else OF_CLASSES
-        cls.__doc__ = DOC.format(words=(cls.__doc__ or "").strip(), kind=cls.kind, name=cls.__name__, **example)
+        example = TEXTS["example-of-numbers" if cls.kind == "RegressionCard" else "example-of-classes"]
+        words = {"words": (cls.__doc__ or "").strip(), "kind": cls.kind, "name": cls.__name__}
+        cls.__doc__ = TEXTS["display"].format(**words, **example)
 
     @classmethod
     def from_report(cls, card: Any) -> Self:

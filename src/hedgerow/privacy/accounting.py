@@ -177,6 +177,7 @@ class Unprotected(Event):
 
 
 _STEPS = (Pure, BoundedRange, Thresholded, Gaussian, Concentrated, Unprotected)
+WHOLE = ("level", "draws", "count", "records", "ratio", "shares")
 _KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (*_STEPS, Sequence, SelectAndMeasure, Parallel, OneOf, PerRecordAssignment, Subsampled)
@@ -233,11 +234,7 @@ class _Reader:
             for before, part in zip([None, *value], value, strict=False):
                 parts.append(parts[-1] if parts and part == before else self.event(part, depth + 1))
             return tuple(parts)
-        if (
-            name in ("level", "draws", "count", "records", "ratio", "shares")
-            and type(value) is int
-            and value < files.LARGEST_INTEGER
-        ):
+        if name in WHOLE and type(value) is int and value < files.LARGEST_INTEGER:
             return value
         longest = math.inf if name == "reason" else files.LONGEST_WORDS  # a reason may name all features
         if name in ("reason", "mechanism", "purpose", "label") and isinstance(value, str) and len(value) <= longest:

@@ -67,6 +67,7 @@ ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
 LONGEST_VALUE = 256  # characters of a text that is counted
 SAMPLE = 256  # cells that show whether many are one object
+AT_ONCE = 1 << 20  # objects that are read together: their text is joined
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
 ASCII_SPACE = " \t\n\r\x0b\x0c"
@@ -235,10 +236,11 @@ class Rule:
 
     def _objects(self, objects: Array) -> Array:
         ready()
+        if len(objects) > AT_ONCE:
+            parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
+            return np.concatenate(parts)
         cells = objects.tolist()
-        if 2 * len(set(map(id, cells[:SAMPLE]))) < len(
-            cells[:SAMPLE]
-        ):  # each object that is several cells is read once
+        if 2 * len(set(map(id, cells[:SAMPLE]))) < min(SAMPLE, len(cells)):  # each object is read once
             firsts, places = by_object(objects)
             return self._objects(objects[firsts])[places]
         texts = joined(cells)
@@ -377,7 +379,7 @@ class CategoryReader:
         return self.missing if is_missing_key(key) else self.undeclared
 
     @lazy
-    def _known(self) -> tuple[tuple[Array, ...], ...]:
+    def _known(self) -> tuple[tuple[Any, ...], ...]:
         """Likely texts of the schema's values, as ``look_up`` takes them: those of any encoding, and those in UTF-8."""
         texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
         known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]

@@ -113,11 +113,11 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
         raise ConfigurationError(
             f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
-    pyarrow, pandas = get_pyarrow(), get_pandas()
-    if pyarrow is not None and isinstance(given, pyarrow.RecordBatch):
-        given = pyarrow.table(given)
-    elif pyarrow is not None and isinstance(given, pyarrow.Array):
-        given = pyarrow.chunked_array([given])
+    arrow, pandas = get_pyarrow(), get_pandas()
+    if arrow is not None and isinstance(given, arrow.RecordBatch):
+        given = arrow.table(given)
+    elif arrow is not None and isinstance(given, arrow.Array):
+        given = arrow.chunked_array([given])
     elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
         given = pandas.Series(given)
     try:
@@ -217,9 +217,9 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
         )
     if others:
         raise SchemaError(
-            f"{data} has {what} the schema does not declare. Drop {them} from {data} (an index of pandas: write with "
-            f"index=False), or declare {them} in the schema, whose key ignore lists columns that are no features. (--person "
-            "names a column of persons; in Python, group= or the schema's person.)"
+            f"{data} has {what} the schema does not declare. Drop {them} from {data}, or declare {them} in the schema, whose key "
+            "ignore lists columns that are no features. (pandas writes an index unless index=False; --person names a column of "
+            "persons; in Python, group= or the schema's person.)"
         )
 
 

@@ -189,7 +189,7 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
 def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
     cells = np.ascontiguousarray(cells)
-    pointers = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
+    pointers: Any = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
     starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
     return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
 

@@ -75,8 +75,8 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _readers(self) -> list[Callable[[Cells], npt.NDArray[Any]]]:
-        return [feature.reader(self.schema.missing) for feature in self.schema.features.values()]
+    def _readers(self) -> dict[int, Callable[[Cells], npt.NDArray[Any]]]:
+        return {}  # of features that were read one by one; arrays of numbers need none
 
     def __getstate__(self) -> dict[str, Any]:
         # The slots take far more memory than the edges, and both follow from the others.
@@ -87,11 +87,10 @@ class Encoder:
 
         Only neighboring bins of a numeric feature may be merged. ``into`` must be public or released.
         """
-        merged = {
-            name: edges[np.diff(codes[:-1]) > 0].tolist()
-            for name, edges, codes in zip(self.schema.names, self.edges, into, strict=True)
-            if len(edges)
-        }
+        merged = {}
+        for name, edges, codes in zip(self.schema.names, self.edges, into, strict=True):
+            if len(edges):
+                merged[name] = edges[np.diff(codes[:-1]) > 0].tolist()
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any) -> Codes:
@@ -155,7 +154,7 @@ class _Pass:
     """One pass over records: how each column is read."""
 
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._columns, self._readers, self._is_numeric = columns, encoder._readers, encoder.schema.is_numeric
+        self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
         # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
         self._objects, self._single, together = list[int](), list[int](), list[int]()
@@ -166,6 +165,8 @@ class _Pass:
             if is_plain and columns.matrix is not None:
                 together.append(i)
                 continue
+            if i not in self._readers:
+                self._readers[i] = feature.reader(encoder.schema.missing)
             none = columns.cells(i, 0, 0)
             is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
             (self._objects if is_object else self._single).append(i)
@@ -188,8 +189,8 @@ class _Pass:
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            cells = self._readers[i](self._columns.cells(i, first, last))
-            if self._is_numeric[i]:  # its reader knows the markers
+            cells = self._encoder._readers[i](self._columns.cells(i, first, last))
+            if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
                 self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
             else:
                 codes[:, i] = cells

@@ -57,6 +57,7 @@ CODE = re.compile("-?(9+[789]?|8+|7+)|-[1239]")
 DAYS = tuple("0001-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 1970-01-01".split())
 DAYS += ("2099-12-31", "2199-12-31", "2999-12-31", "9999-12-31")
 FEW_DIGITS = 100
+MANY_NUMBERS = 30  # different ones, among which a single word is no value
 FEW_TEXTS = 10  # texts among numbers that are listed as markers
 LEADING_ZERO = re.compile("0[0-9]+")
 
@@ -79,6 +80,11 @@ class Column:
     @property
     def present(self) -> int:
         return int(self.counts.sum())
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Column:
+        """Return a column of some of the cells."""
+        names = ("cells", "counts", "numbers", "seconds", "are_truths")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     def records_with(self, values: Sequence[Value]) -> npt.NDArray[np.int64]:
         """Return how many records have each of these values."""
@@ -214,9 +220,8 @@ def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable
         own = {text: int(column.counts[read == value].sum()) for text, value in far.items()}
         if far:
             rest = ~np.isin(read, [*far.values()])
-            names = ("cells", "counts", "numbers", "seconds", "are_truths")
-            column = replace(column, **{name: getattr(column, name)[rest] for name in names})
-            feature, read = guess(column), read[rest]
+            feature = guess(column.where(rest & ~np.isnan(read)))
+            column, read = column.where(rest), read[rest]
         texts, number = column.cells[np.isnan(read)].tolist(), column.counts[np.isnan(read)].tolist()
         if isinstance(feature, Numeric) and len(texts) <= FEW_TEXTS:
             own |= {
@@ -266,18 +271,18 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
     ``max_categories`` most frequent ones. If ``lenient``, few numbers of text are enough, and one in ten cells of a range
     may be something else, which is read as missing.
     """
-    stray = int(column.counts[np.isnan(column.numbers) | column.are_truths].sum())
-    undated = int(column.counts[np.isnan(column.seconds)].sum())
+    stray = np.isnan(column.numbers) | column.are_truths
+    undated = np.isnan(column.seconds)
     is_machine = column.cells.dtype.kind in MACHINE_NUMBERS
     few = len(column.cells) > 0 and not is_machine and len(np.unique(column.numbers)) <= FEW_NUMBERS
     codes = codes_as_text(column) if lenient else []
     if 0 < len(codes) <= max_categories:
         return Categorical(codes, as_text=True, origin="inferred")
-    if IN_MOSTLY * stray <= column.present if lenient else not (stray or few):
+    if _are_markers(column, stray) if lenient else not (stray.any() or few):
         return guess_range(column)
     if column.are_truths.all():
         return Boolean(origin="inferred")
-    if IN_MOSTLY * undated <= column.present if lenient else not undated:
+    if _are_markers(column, undated) if lenient else not undated.any():
         return _guess_dates(column)
     if codes:
         often: Counter[str] = Counter()
@@ -291,6 +296,16 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
         return guess_range(column)
     frequent = set(sorted(values, key=lambda key: -values[key])[:max_categories])
     return Categorical([public_value(key) for key in values if key in frequent], origin="inferred")
+
+
+def _are_markers(column: Column, others: npt.NDArray[np.bool_]) -> bool:
+    """Return whether the cells that are no numbers, or no dates, may all be missing ones.
+
+    They are one in ten, or up to half: dashes and the like, and one word among many numbers or dates.
+    """
+    words = [place for place in np.flatnonzero(others).tolist() if any(map(str.isalnum, str(column.cells[place])))]
+    few = len(words) == 0 or (len(words) == 1 and len(others) > MANY_NUMBERS)
+    return (2 if few else IN_MOSTLY) * int(column.counts[others].sum()) <= column.present
 
 
 def guess_range(column: Column) -> Numeric:

@@ -235,10 +235,10 @@ class Schema:
 
     def cut_at(self, cuts: Mapping[str, Sequence[float]]) -> Schema:
         """Return this schema with other cut points for the named numeric features. The cut points are public or released."""
-        features = {
-            name: entry.cut_at(cuts[name]) if isinstance(entry, Numeric) and name in cuts else entry
-            for name, entry in self.features.items()
-        }
+        features = dict(self.features)
+        for name, own in cuts.items():
+            if isinstance(entry := features.get(name), Numeric):
+                features[name] = entry.cut_at(own)
         schema = object.__new__(Schema)  # nothing but the cut points needs a check, and a fit's have hundreds
         vars(schema).update(vars(self), features=MappingProxyType(features))
         return schema

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from itertools import combinations, groupby
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -28,6 +29,7 @@ from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostingClassifier
+from hedgerow.texts import MOST_ROWS, html_table, printable, short_repr
 
 STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did
 RULE = (
@@ -40,6 +42,109 @@ class FittedInstance(Instance):
     def _plain(self, value: Any) -> Any:
         """Return a shallow copy, so that a plan and its certificate read one model: later fits of ``value`` do not change it."""
         return copy(super()._plain(value))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CellCurves:
+    """How a feature changes the margin in each cell of cuts, as released.
+
+    Parameters
+    ----------
+    feature : str
+        The feature that these curves describe.
+    conditions : tuple of str
+        The condition of each cut, which holds for the records on its first side, such as ``"age < 30"``.
+    labels : tuple of str
+        What each code of the feature means.
+    curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
+        A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class. NaN in cells
+        that have another feature in bins.
+    """
+
+    feature: str
+    conditions: tuple[str, ...]
+    labels: tuple[str, ...]
+    curves: Floats
+
+    __repr__ = short_repr
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interaction:
+    """A group of features that rounds with cuts use together.
+
+    Parameters
+    ----------
+    features : tuple of str
+        Names of the features, in the order of the schema.
+    share : float
+        The part of the model that these rounds account for: the spread of their terms, as a share of the spread of all rounds.
+    parts : tuple of CellCurves
+        The released curves. Rounds with the same cuts and the same feature are summed.
+    """
+
+    features: tuple[str, ...]
+    share: float
+    parts: tuple[CellCurves, ...]
+
+    def __repr__(self) -> str:
+        return f"<Interaction of {' x '.join(self.features)}: {100 * self.share:.1f} % of the model>"
+
+
+class FeatureCurve(NamedTuple):
+    """What each code of a feature means, and what it adds, (codes,) or (codes, classes)."""
+
+    labels: list[str]
+    values: Floats
+
+    __repr__ = short_repr
+
+    def _steps(self) -> list[tuple[str, ...]]:
+        """Return the runs of codes that add the same, each with its first and its last label."""
+        rows = list(zip(self.labels, self.values.reshape(len(self.labels), -1).tolist(), strict=True))
+        runs = ([label for label, _ in run] for _, run in groupby(rows, lambda row: row[1]))
+        added = (values for values, _ in groupby(row[1] for row in rows))
+        return [
+            (printable(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"), *(f"{value:+.3f}" for value in values))
+            for run, values in zip(runs, added, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'  '.join(added)}  {label}" for label, *added in self._steps())
+
+    def _repr_html_(self) -> str:
+        return html_table("a feature's curve", self._steps(), ("value", "adds"))
+
+
+class Interactions(list[Interaction]):
+    """The interactions of a model, in descending order of share."""
+
+    @property
+    def pairs(self) -> dict[tuple[str, str], float]:
+        """How much of the model the groups account for that have both features of a pair, in descending order.
+
+        A group of three features counts for three pairs, so these shares may add up to more than 1.
+        """
+        shares: dict[tuple[str, str], float] = defaultdict(float)
+        for group in self:
+            for pair in combinations(group.features, 2):
+                shares[pair] += group.share
+        return dict(sorted(shares.items(), key=lambda one: -one[1]))
+
+    def __repr__(self) -> str:
+        return f"<Interactions: {len(self)} groups of features, {100 * sum(group.share for group in self):.0f} % of the model>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [(" x ".join(map(printable, pair)), f"{100 * share:.1f} %") for pair, share in self.pairs.items()]
+
+    def __str__(self) -> str:
+        rows = self._rows()
+        lines = (f"  {share:>7}  {name}" for name, share in rows[:MOST_ROWS])
+        more = [f"  and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else []
+        return "\n".join([f"{self!r}; pairs of features in rounds together:", *lines, *more])
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self)[1:-1], self._rows(), ("features in rounds together", "of the model"))
 
 
 class StartingEstimator(PrivateEstimator):
@@ -117,17 +222,48 @@ class StartingEstimator(PrivateEstimator):
     def _model(self) -> AdditiveModel:
         return cast(AdditiveModel, self.model_)
 
-    def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
+    def feature_curve(self, feature: str) -> FeatureCurve:
         """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
 
-        What the feature adds in cells of cuts is not included. If ``loss_`` of a regressor is "poisson", or with
-        ``outcome_transform="log"``, curves add up to the log of the outcome.
+        ``print`` shows its steps. What the feature adds in cells of cuts is not included. If ``loss_`` of a regressor is
+        "poisson", or with ``outcome_transform="log"``, curves add up to the log of the outcome.
         """
         model, names = self._model, self._model.encoder.schema.names
         if feature not in names:
             raise ConfigurationError(f"there is no feature {feature!r}; pass one of {', '.join(names)}.")
         number = names.index(feature)
-        return self._labels(number), model.shown(model.curve(number))
+        return FeatureCurve(self._labels(number), self._of_classes(model.shown(model.curve(number))))
+
+    @property
+    def interactions_(self) -> Interactions:
+        """The groups of features that rounds with cuts use together, with their curves, in descending order of share.
+
+        ``print`` shows the pairs of features that are used together most.
+        """
+        model, total = self._model, 0.0
+        names = model.encoder.schema.names
+        by_features = defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
+        for term in joined(model.terms):
+            spread, of_cuts = term.spread(), len(term.cuts)
+            total += float(spread.sum())
+            for own, j in zip(spread[of_cuts:], term.features[of_cuts:] if of_cuts else (), strict=False):
+                cells = term.feature == j
+                votes = np.where(cells[:, None, None], term.votes, np.nan)[:, : len(self._labels(j))]
+                curves = model.shown(votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / model.vote_steps)
+                conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
+                part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._of_classes(curves))
+                used = {j, *(cut.by for cut in term.cuts)}
+                by_features[tuple(sorted(used))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
+        groups = []
+        for features, of_group in by_features.items():
+            spreads, parts = zip(*of_group, strict=True)
+            share = float(sum(spreads)) / total if total > 0 else 0.0
+            groups.append(Interaction(tuple(names[j] for j in features), share, parts))
+        return Interactions(sorted(groups, key=lambda group: -group.share))
+
+    def _of_classes(self, curves: Floats) -> Floats:
+        """Return curves of the model's classes in the order of ``classes_``."""
+        return curves
 
     def _labels(self, number: int) -> list[str]:
         encoder = self._model.encoder
@@ -224,48 +360,6 @@ RULES = Rules()
 MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 
 
-@dataclass(frozen=True, eq=False)
-class CellCurves:
-    """How a feature changes the margin in each cell of cuts, as released.
-
-    Parameters
-    ----------
-    feature : str
-        The feature that these curves describe.
-    conditions : tuple of str
-        The condition of each cut, which holds for the records on its first side, such as ``"age < 30"``.
-    labels : tuple of str
-        What each code of the feature means.
-    curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
-        A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class. NaN in cells
-        that have another feature in bins.
-    """
-
-    feature: str
-    conditions: tuple[str, ...]
-    labels: tuple[str, ...]
-    curves: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Interaction:
-    """A group of features that rounds with cuts use together.
-
-    Parameters
-    ----------
-    features : tuple of str
-        Names of the features, in the order of the schema.
-    share : float
-        The part of the model that these rounds account for: the spread of their terms, as a share of the spread of all rounds.
-    parts : tuple of CellCurves
-        The released curves. Rounds with the same cuts and the same feature are summed.
-    """
-
-    features: tuple[str, ...]
-    share: float
-    parts: tuple[CellCurves, ...]
-
-
 class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     """The library's own ensemble: boosting with few noisy queries, one term per round.
 
@@ -324,6 +418,9 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     n_estimators: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
     class_weight: dict[Any, float] | None = parameter(ClassNumbers(), default=None)
 
+    def _of_classes(self, curves: Floats) -> Floats:
+        return self._order.margins(curves)
+
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         given = self._of_rounds(schema, coins)
         if given["signs"]:
@@ -331,7 +428,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         weights = None if self.class_weight is None else class_weights(self.class_weight, schema)
         return AdditivePlan(RULES, schema, claim, weights=weights, **given)
 
-    def feature_curve(self, feature: str) -> tuple[list[str], Floats]:
+    def feature_curve(self, feature: str) -> FeatureCurve:
         """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
 
         The second array is of shape (codes, classes), or (codes,) for two classes: the log-odds of ``classes_[1]``. It omits what
@@ -339,29 +436,4 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
         ``hr.FeatureDisplay`` draws all that it adds. See docs/log-odds.md for the relation to
         ``predict_proba``.
         """
-        labels, curve = super().feature_curve(feature)
-        return labels, self._order.margins(curve)
-
-    @property
-    def interactions_(self) -> list[Interaction]:
-        """The groups of features that rounds with cuts use together, with their curves, in descending order of share."""
-        model, total = self._model, 0.0
-        names = model.encoder.schema.names
-        by_features = defaultdict[tuple[int, ...], list[tuple[float, CellCurves]]](list)
-        for term in joined(model.terms):
-            spread, of_cuts = term.spread(), len(term.cuts)
-            total += float(spread.sum())
-            for own, j in zip(spread[of_cuts:], term.features[of_cuts:] if of_cuts else (), strict=False):
-                cells = term.feature == j
-                votes = np.where(cells[:, None, None], term.votes, np.nan)[:, : len(self._labels(j))]
-                curves = model.shown(votes.reshape(*(2 for _ in term.cuts), -1, term.columns) / model.vote_steps)
-                conditions = tuple(condition(model.encoder, cut) for cut in term.cuts)
-                part = CellCurves(names[j], conditions, tuple(self._labels(j)), self._order.margins(curves))
-                used = {j, *(cut.by for cut in term.cuts)}
-                by_features[tuple(sorted(used))].append((own + spread[:of_cuts].sum() * cells.mean(), part))
-        groups = []
-        for features, of_group in by_features.items():
-            spreads, parts = zip(*of_group, strict=True)
-            share = float(sum(spreads)) / total if total > 0 else 0.0
-            groups.append(Interaction(tuple(names[j] for j in features), share, parts))
-        return sorted(groups, key=lambda group: -group.share)
+        return super().feature_curve(feature)

@@ -72,13 +72,14 @@ def count(query: Query, offsets: Integers, n_classes: int) -> Integers:
     return out
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """What a scan computed of each record, for later scans: its cell under some cuts, and its channels under a rule."""
 
-    def __init__(self, records: int) -> None:
-        self.cells, self.part = UNCUT, np.zeros(records, dtype=np.uint32)
-        self.rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
-        self.channels = np.empty((records, 0), dtype=np.int32)
+    part: npt.NDArray[np.uint32]  # (records,), by ``cells``
+    channels: npt.NDArray[np.int32]  # (records, channels)
+    cells: Cells = UNCUT
+    rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
 
     def begin(self, cells: Cells) -> int:
         """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
@@ -195,11 +196,11 @@ class MemoryTable:
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
         seen, self._seen = self._seen, None  # the handler of a signal scans with its own
         if seen is None:
-            seen = Seen(len(self))
+            seen = Seen(np.zeros(len(self), dtype=np.uint32), np.empty((len(self), 0), dtype=np.int32))
         again, kept = votes is None and seen.rule == rule, layout.bins is None and not layout.whole
-        seen.rule = seen.rule if votes is None else None
-        if kept and seen.channels.shape[1] != rule.channels:
-            seen.channels = np.empty((len(self), rule.channels), dtype=np.int32)
+        known_channels, known_rule = seen.channels, rule if kept else seen.rule if votes is None else None
+        if kept and known_channels.shape[1] != rule.channels:
+            known_channels = np.empty((len(self), rule.channels), dtype=np.int32)
         known = 0 if layout.whole else seen.begin(cells)
         cuts = cells.by[known:], cells.side[known:]
         parts_of = *cuts, groups.feature, groups.group, layout.n_parts // cells.n_cells
@@ -219,7 +220,7 @@ class MemoryTable:
                 codes, before = self._codes[block], margins[block]
                 if votes is not None:
                     votes(codes, before)
-                channels = seen.channels[block] if kept else some[: len(codes)]
+                channels = known_channels[block] if kept else some[: len(codes)]
                 if not (kept and again):
                     computed = rule(before, self._labels[block])
                     check_shape(computed, channels.shape, "channels (records, channels)")
@@ -244,10 +245,7 @@ class MemoryTable:
             parts.append(out)
 
         for_slices(len(self._labels), work)
-        if not layout.whole:
-            seen.cells = cells
-        seen.rule = rule if kept else seen.rule
-        self._seen = seen
+        self._seen = Seen(seen.part, known_channels, seen.cells if layout.whole else cells, known_rule)
         return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
 
     def margins(self, columns: int | None = None) -> npt.NDArray[np.int32]:
@@ -285,9 +283,8 @@ class MemoryTable:
         starts = np.empty(int(first_child[-1]) + 1, dtype=np.int64)
         starts[-1] = frontier.starts[-1]
         columns = frontier.codes, frontier.labels, frontier.weights
-        codes, labels, weights = (
-            np.empty_like(column) for column in (frontier.codes, frontier.labels, frontier.weights)
-        )
+        codes, labels = np.empty_like(frontier.codes), np.empty_like(frontier.labels)
+        weights = np.empty_like(frontier.weights)
 
         def move(block: tuple[int, int]) -> None:
             to = starts, codes, labels, weights

@@ -213,6 +213,10 @@ def test_conditions_name_the_first_side():
     said = [condition(encoder, Cut.at(0, code, 6, ordered=True)) for code in (1, 4)]
     assert said == ["a < 0.4", "a is not missing"]
     assert condition(encoder, Cut.at(2, 1, 5, ordered=False)) == "c = y"
+    turns = [[1, 0, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1], [0, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 0]]
+    said = [condition(encoder, Cut(0, np.array(side))) for side in turns]
+    assert said == ["0.2 <= a < 0.4 or a >= 0.6", "a >= 0.8", "a < 0.2 or a is missing", "a is missing"]
+    assert condition(encoder, Cut(2, np.array([1, 0, 0, 1, 1]))) == "c = y or c = z"
 
 
 @pytest.mark.parametrize("by_cell", [False, True])

@@ -16,6 +16,7 @@ from hedgerow.additive import round as round_module
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import (
     CANDIDATE_PENALTY,
+    CELL_SELECTION_SHARE,
     CUT_GROUPS,
     MAX_CUT_VALUES,
     SAMPLING_PENALTY,
@@ -23,6 +24,7 @@ from hedgerow.additive.round import (
     CellRound,
     Fit,
     OneRound,
+    PairRound,
     Term,
     cuts_offered,
     splits_of,
@@ -77,27 +79,32 @@ BUDGETS = {"pure": Budget(Fraction(2)), "concentrated": Budget(Fraction(2), conc
 @pytest.mark.parametrize("kind", BUDGETS)
 @pytest.mark.parametrize("cuts", range(5))
 @pytest.mark.parametrize("classes", [1, 2, 3])
-@pytest.mark.parametrize("by_cell", [False, True])
-def test_a_round_is_charged_what_it_states(by_cell, classes, cuts, kind):
+@pytest.mark.parametrize("made", [OneRound, CellRound, PairRound])
+def test_a_round_is_charged_what_it_states(made, classes, cuts, kind):
     """All but draws to the last bit: each selection once, and the sums; draws are stated for the most codes of a feature."""
     schema = MIXED.replace(classes=list(range(classes)))
     fit, generator = fit_of(schema), np.random.default_rng(cuts)
     codes = np.stack([generator.integers(0, n, 400) for n in fit.encoder.n_codes], axis=1).astype(np.uint8)
     table = MemoryTable(codes, generator.integers(0, classes, 400).astype(np.int16), fit.encoder.n_codes, classes)
     loss, budget = Logistic(classes, normal=BUDGETS[kind].concentrated), BUDGETS[kind]
-    one = (CellRound if by_cell else OneRound)(loss, budget, cuts, int(fit.encoder.n_codes.max()))
+    one, by_cell = made(loss, budget, cuts, int(fit.encoder.n_codes.max())), made is not OneRound
     stated = cost(one.event)
     curator = Queryable(table, stated, Randomness(cuts))
     term, found = one.run(curator, fit, [0, 2])
-    assert cuts - (not by_cell) <= len(term.cuts) <= cuts
+    digits = sum(cut.by == term.cuts[0].by for cut in term.cuts) if made is PairRound and cuts else 0
+    assert cuts - (not by_cell) <= len(term.cuts) <= cuts or digits < 4
+    assert len(term.cuts) <= cuts
     cut_again = {cut.by for cut in term.cuts if [other.by for other in term.cuts].count(cut.by) > 1}
-    assert cut_again <= ({0, 1, 4} if by_cell else set())
+    assert cut_again <= (set(range(5)) if digits else {0, 1, 4} if by_cell else set())
     if not by_cell:
         assert len(set(term.features)) == len(term.features)
         assert {cut.by for cut in term.cuts[cuts - 1 :]} <= {0, 2}
     spent, limits = sums(curator.total), sums(stated)
     assert spent.pop("draws") <= limits.pop("draws")
-    assert spent == limits
+    if digits and len(term.cuts) < cuts:  # the pair's first feature has few groups
+        assert all(amount <= limits[part] for part, amount in spent.items())
+    else:
+        assert spent == limits
     assert term.votes.shape == (1 << len(term.cuts), fit.encoder.n_codes[term.feature].max(), loss.columns)
     assert term.sums.shape == (*term.votes.shape[:2], loss.channels)
     assert term.noise == round(one.noise.deviation)
@@ -111,16 +118,19 @@ def test_a_round_is_charged_what_it_states(by_cell, classes, cuts, kind):
 
 def test_a_selection_has_its_share_of_the_budget_divided_by_their_number():
     loss = Logistic(3, normal=False)
-    for cuts, kind in product(range(6), (OneRound, CellRound)):
+    for cuts, kind in product(range(6), (OneRound, CellRound, PairRound)):
         one = kind(loss, Budget(Fraction(1)), cuts, 5)
         assert one.selection.score_range == 2 * loss.scored_l1
         charged = cost(one.selection.event("", "")).epsilon
-        share = SELECTION_SHARE / (2 if kind is CellRound else 1)  # the other half is for what cells measure
-        assert charged <= share / max(cuts, 1) < Fraction(1001, 1000) * charged
-        if kind is CellRound:
+        of_all, many = SELECTION_SHARE, cuts
+        if kind is not OneRound:
+            of_all, many = CELL_SELECTION_SHARE, cuts if kind is CellRound else cuts - 3
+        share = of_all / (1 if kind is OneRound else 2)  # the other half is for what cells measure
+        assert charged <= share / max(many, 1) < Fraction(1001, 1000) * charged
+        if kind is not OneRound:
             assert one.choice.score_range == 2 * loss.scored_l1
             assert cost(one.choice.event("", "")).epsilon <= share
-        assert cost(one.noise.event("", draws=1)).epsilon <= 1 - SELECTION_SHARE
+        assert cost(one.noise.event("", draws=1)).epsilon <= 1 - of_all
 
 
 def test_draws_are_charged_for_all_cells_whether_or_not_they_have_records(monkeypatch):
@@ -347,8 +357,10 @@ TWICE = (*DIVIDED, (1, 0, 0), (1, 1, 1))
 
 
 @upto_two
-def test_law_of_the_features_of_all_cells_loses_at_most_a_quarter_of_epsilon(cuts):
-    assert 0.15 < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **BY_CELL) <= 0.25
+@pytest.mark.parametrize("kind", [CellRound, PairRound])
+def test_law_of_the_features_of_all_cells_loses_at_most_half_of_epsilon(kind, cuts):
+    """What a round by cell selects has half of its budget: its cuts a quarter, or the pair that it begins with, and its cells."""
+    assert 0.3 < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **{**BY_CELL, "kind": kind}) <= 0.5
 
 
 @pytest.mark.full
@@ -361,7 +373,7 @@ def test_law_by_cell_under_replacement_loses_at_most_twice_as_much(cuts):
     """The record may leave one cell and enter another."""
     before = law((*TWICE, PAIRS[1]), cuts, **BY_CELL)
     found = [worst_loss(before, law((*TWICE, other), cuts, **BY_CELL)) for other in PAIRS[1::3]]
-    assert 0.1 < max(found) <= 0.5
+    assert 0.2 < max(found) <= 1
 
 
 @upto_two
@@ -369,14 +381,14 @@ def test_law_by_cell_of_a_person_loses_at_most_what_each_record_does(cuts):
     """Two records of a person, in one cell or in two: each moves the scores of its own."""
     before = law(TWICE, cuts, **BY_CELL)
     found = [worst_loss(before, law((*TWICE, *two), cuts, **BY_CELL)) for two in product(PAIRS[1:3], PAIRS[7::3])]
-    assert 0.25 < max(found) <= 0.5
+    assert 0.5 < max(found) <= 1
 
 
 def choose_the_first_cut_exactly(patch):
     right = Asked.select_cut
 
-    def exactly(self, mechanism, ordered, offered):
-        chosen = right(self, mechanism, ordered, offered)
+    def exactly(self, mechanism, ordered, offered, *penalty):
+        chosen = right(self, mechanism, ordered, offered, *penalty)
         scores = round_scores(self, ordered)
         best = int(np.argmax(np.where(offered, scores, -1)))
         feature = int(np.searchsorted(self._offsets, best, side="right")) - 1
@@ -489,7 +501,7 @@ PLANTED_IN_CELLS = {
 @pytest.mark.parametrize("bug", thinned(PLANTED_IN_CELLS, 3))
 def test_law_of_a_planted_bug_in_cells_is_caught(bug, monkeypatch):
     PLANTED_IN_CELLS[bug](monkeypatch)
-    assert worst(1, ((), TWICE), PAIRS[1::3], **BY_CELL) > 0.25
+    assert worst(1, ((), TWICE, (*TWICE, *TWICE)), PAIRS[1::3], **BY_CELL) > 0.5
 
 
 PLANTED = {

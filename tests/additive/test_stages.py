@@ -24,7 +24,7 @@ from hedgerow.additive.plan import (
     Rounds,
     RoundSchedule,
 )
-from hedgerow.additive.round import CellRound, OneRound
+from hedgerow.additive.round import CellRound, OneRound, PairRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
@@ -68,13 +68,17 @@ def curator_of(plan, count=4000, ceiling=None, seed=0):
     return Queryable(table, cost(plan.event) if ceiling is None else ceiling, Randomness(seed))
 
 
-def fitted(plan, **given):
-    """Return a plan's model, its curator, and the rounds that it made: units, cuts at most, and the term."""
-    made = []
+def fitted(plan, *, rounds=None, **given):
+    """Return a plan's model, its curator, and the rounds that it made: units, cuts at most, and the term.
+
+    The rounds themselves are added to the list ``rounds``.
+    """
+    made, rounds = [], [] if rounds is None else rounds
 
     def one(stage, units, cuts, *kind):
         made.append((units, cuts))
-        return right(stage, units, cuts, *kind)
+        rounds.append(right(stage, units, cuts, *kind))
+        return rounds[-1]
 
     right, curator = Rounds.one, curator_of(plan, **given)
     with pytest.MonkeyPatch.context() as patch:
@@ -118,11 +122,11 @@ def test_a_fit_spends_what_its_stages_ask_and_no_more_than_the_plan(delta, adjac
     plan = plan_of(3, delta, adjacency, **given)
     planned = cost(plan.event)
     assert planned.under(adjacency).delta(Fraction(3)) <= delta
-    model, curator, made = fitted(plan)
+    rounds = []
+    model, curator, made = fitted(plan, rounds=rounds)
     assert all(amount <= sums(planned)[part] for part, amount in sums(curator.total).items())
     # Charged as it is stated, but for draws of merged bins; rounds with fewer cuts than they may have spend less.
-    rounds = [plan.stage.one(units, cuts, kind_of(term)) for units, cuts, term in made]
-    assert any(kind_of(term) is CellRound for _, _, term in made) == ("rules" in given)
+    assert {type(one) for one in rounds} == ({OneRound, CellRound, PairRound} if "rules" in given else {OneRound})
     asked = Sequence((plan._initial_queries.event, *(one.event for one in rounds)))
     assert all(amount <= sums(cost(asked))[part] for part, amount in sums(curator.total).items())
     if not any(cuts for _, cuts, _ in made):
@@ -139,11 +143,11 @@ def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
     schema = SCHEMA.replace(classes=list(range(classes)))
     plan = plan_of(1, delta, schema=schema, most_cuts=most_cuts)
     rounds = plan.stage
-    unit = cost(rounds._unit.event)
+    unit = rounds._cost
     for units in (1, 2, 3, 4, 7, 16, 60, 119, 120, 239, 240):
         made = [(cuts, OneRound) for cuts in range(plan._most_cuts + 1)]
         if most_cuts is None:
-            made += [(cuts, CellRound) for cuts in range(1, rounds.most_cuts + 1)]
+            made += [(cuts, kind) for cuts in range(1, rounds.most_cuts + 1) for kind in (CellRound, PairRound)]
         for cuts, kind in made:
             found, most = cost(rounds.one(units, cuts, kind).event), unit.times(units)
             if delta:
@@ -165,7 +169,13 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
             units = size if left >= 2 * size else left
             rounds.append(units)
             left -= units
-        for cuts, kind in ((0, OneRound), (1, OneRound), (plan._most_cuts, OneRound), (stage.most_cuts, CellRound)):
+        for cuts, kind in (
+            (0, OneRound),
+            (1, OneRound),
+            (plan._most_cuts, OneRound),
+            (stage.most_cuts, CellRound),
+            (stage.most_cuts, PairRound),
+        ):
             asked = cost(plan._initial_queries.event)
             for units in set(rounds):
                 asked += cost(stage.one(units, cuts, kind).event).times(rounds.count(units))
@@ -188,7 +198,7 @@ def test_what_all_rounds_may_cost_is_what_their_units_cost_together(delta):
     plan = plan_of(1, delta)
     planned, units = (
         cost(plan.event),
-        cost(plan._initial_queries.event) + cost(plan.stage._unit.event).times(BUDGET_UNITS),
+        cost(plan._initial_queries.event) + cost(plan.stage.event.parts[0].parts[0]).times(BUDGET_UNITS),
     )
     assert (planned.epsilon, planned.mu_squared) == (units.epsilon, units.mu_squared)
     assert planned == units or not delta

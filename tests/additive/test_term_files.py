@@ -56,6 +56,29 @@ def test_terms_come_back_with_the_basis_of_their_sums():
             back(of(replace(other, basis=broad_basis(6))))
 
 
+def with_digits():
+    """A model whose last term has cuts of several turns, as the digits of groups are."""
+    model, generator = model_of(()), np.random.default_rng(0)
+    mixed = term_of(model.encoder, model.loss, (2, 0), np.arange(4), generator)
+    sides = (np.arange(len(cut.side)) >> 1 & 1 for cut in mixed.cuts)
+    cuts = tuple(replace(cut, side=side) for cut, side in zip(mixed.cuts, sides, strict=True))
+    return of(term_of(model.encoder, model.loss, (2,), 0, generator), replace(mixed, cuts=cuts))
+
+
+def test_cuts_of_several_turns_come_back_and_damaged_ones_do_not():
+    model = with_digits()
+    arrays, found = model.to_arrays(), back(model)
+    for one, other in zip(found.terms, model.terms, strict=True):
+        assert one.key == other.key
+    np.testing.assert_array_equal(found.probabilities(records()), model.probabilities(records()))
+    sides = arrays["sides"]
+    for damaged in (sides[:-1], sides.astype(float), np.zeros_like(sides), np.ones_like(sides), changed(sides, 0, 2)):
+        with pytest.raises(FileFormatError, match="damaged"):
+            back(model, {**arrays, "sides": damaged})
+    with pytest.raises(FileFormatError, match="damaged"):
+        back(model, {**arrays, "cuts": changed(arrays["cuts"], (0, 1), 0)})
+
+
 def test_a_model_of_another_cap_keeps_it():
     model = model_of()
     strict = replace(model, loss=replace(model.loss, tenths=5))

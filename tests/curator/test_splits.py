@@ -135,6 +135,29 @@ def test_sums_and_scores_are_those_of_a_plain_loop(cuts, splits):
     assert of_cuts.dtype == of_candidates.dtype == np.int64
 
 
+def test_pairs_are_scored_by_the_sums_over_pairs_of_groups_and_the_best_less_its_penalty_is_chosen():
+    codes, labels = records(300)
+    asked = opened(codes, labels, (), SPLITS)
+    channels = RULE(np.zeros((300, 1), dtype=np.int32), labels)[:, : RULE.scored]
+    group = np.concatenate([np.arange(n) // 2 for n in N_CODES])
+    expected = np.zeros((len(SPLITS.by), 4), dtype=np.int64)
+    for (p, first), j in product(enumerate(SPLITS.by), range(4)):
+        sums = np.zeros((99, 99, RULE.scored), dtype=np.int64)
+        np.add.at(sums, (SPLITS.group[p][codes[:, first]], group[OFFSETS[j] + codes[:, j].astype(int)]), channels)
+        expected[p, j] = np.abs(sums).sum()
+    penalty = np.arange(8).reshape(2, 4) * 700
+    may = np.array(SPLITS.by)[:, None] != np.arange(4)
+    best = int(np.argmax(np.where(may, expected - penalty, -(2**62)))) // 4
+    assert asked.select_pair(SELECTION, group, penalty) == best
+    assert np.array_equal(asked._randomness.scores[-1], (expected - penalty).ravel())
+    assert np.array_equal(asked._randomness.offered[-1].ravel(), may.ravel())
+    for wrong in (group[1:], group - 1):
+        with pytest.raises(ConfigurationError, match="a group of each code"):
+            asked.select_pair(SELECTION, wrong, penalty)
+    with pytest.raises(ConfigurationError, match="needs splits"):
+        opened(codes, labels).select_pair(SELECTION, group, penalty)
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 def test_scores_of_cuts_are_those_of_a_plain_twin(channels):
     sums = np.random.default_rng(channels).integers(-9, 10, (2, OFFSETS[-1], channels))

@@ -406,8 +406,23 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
+    """Return what holds for the records on the first side of a cut."""
     name = encoder.schema.names[cut.by]
-    kind, edges = encoder.schema.features[name], encoder.edges[cut.by]
+    kind, codes = encoder.schema.features[name], np.flatnonzero(cut.side == 0)
     if not isinstance(kind, Numeric):
-        return f"{name} = {kind.code_label(cut.code, encoder.max_bins)}"
-    return f"{name} < {kind.edge_label(float(edges[cut.code]))}" if cut.code < len(edges) else f"{name} is not missing"
+        return " or ".join(f"{name} = {kind.code_label(code, encoder.max_bins)}" for code in codes.tolist())
+    edges = [kind.edge_label(float(edge)) for edge in encoder.edges[cut.by]]
+    parts = []
+    for run in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1):
+        first, last = int(run[0]), min(int(run[-1]), len(edges))  # the code of missing values is beyond the bins
+        low, high = (
+            f"{edges[first - 1]} <= " if 0 < first <= len(edges) else "",
+            edges[last] if last < len(edges) else "",
+        )
+        if first > len(edges):
+            parts.append(f"{name} is missing")
+        elif low and not high:
+            parts.append(f"{name} >= {edges[first - 1]}")
+        else:
+            parts.append(f"{low}{name} < {high}" if high else f"{name} is not missing")
+    return " or ".join(parts)

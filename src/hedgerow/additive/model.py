@@ -31,6 +31,7 @@ from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
+SIDES = "sides"  # of each code of the feature of each cut; no such array where all cuts are at one code
 OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
 LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 
@@ -256,16 +257,18 @@ class AdditiveModel(Model):
                 loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
         kinds = [0 if t.sums is None else AS_THEY_ARE if t.basis is None else IN_BASIS for t in self.terms]
         about = [(int(t.feature[0]), len(t.cuts), kind, t.noise) for t, kind in zip(self.terms, kinds, strict=True)]
-        cuts = [(cut.by, cut.code) for term in self.terms for cut in term.cuts]
         votes = [term.votes[term.used] for term in self.terms]
         sums = [term.sums[term.used] for term in self.terms if term.sums is not None]
         of_cells = {}
         if any(term.n_codes is not None for term in self.terms):
             of_cells = {OF_CELLS: np.concatenate([term.feature for term in self.terms])}
+        all_cuts = [cut for term in self.terms for cut in term.cuts]
+        if not all(cut.is_at_one_code(bool(self.encoder.schema.is_numeric[cut.by])) for cut in all_cuts):
+            of_cells[SIDES] = np.concatenate([cut.side for cut in all_cuts])
         return {
             "start": self.start,
             "terms": np.array(about, dtype=np.int64).reshape(-1, 4),
-            "cuts": np.array(cuts, dtype=np.int64).reshape(-1, 2),
+            "cuts": np.array([(cut.by, cut.code) for cut in all_cuts], dtype=np.int64).reshape(-1, 2),
             "votes": np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]),
             "sums": np.concatenate([np.zeros((0, self.loss.channels), dtype=np.int64), *sums]),
             **of_cells,
@@ -330,10 +333,10 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     if not isinstance(loss, Logistic):  # of classifiers all terms have one
         units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
     by, last_code = array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0).T
-    if np.any(by >= len(encoder.n_codes)) or np.any(last_code >= encoder.n_codes[by] - 1):
+    if np.any(by >= len(encoder.n_codes)) or np.any(last_code >= encoder.n_codes[by] - (SIDES not in arrays)):
         raise FileFormatError(DAMAGED)
-    cut_list = zip(by.tolist(), last_code.tolist(), strict=True)
-    n_codes, numeric = encoder.n_codes.tolist(), encoder.schema.is_numeric
+    cut_list = iter(_cuts(arrays, encoder, by, last_code))
+    numeric = encoder.schema.is_numeric
     of_terms = np.stack([begins[:-1], begins[1:], cuts, rows, measured, noise], 1).tolist()
     for (first, end, count, many, known, deviation), (unit, gradient) in zip(of_terms, units, strict=True):
         widths = encoder.n_codes[features[first:end]]
@@ -345,13 +348,26 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
         if known:
             of_cells = np.zeros((*used.shape, loss.channels), dtype=np.int64)
             of_cells[used], sums = sums[:many], sums[many:]
-        made = tuple(Cut.at(k, last, n_codes[k], ordered=bool(numeric[k])) for k, last in islice(cut_list, count))
+        made = tuple(islice(cut_list, count))
         mixed, basis = widths if OF_CELLS in arrays and count and known != IN_BASIS else None, None
         if known == IN_BASIS:
             basis = broad_basis(int(widths[0]))
             if basis is None or not numeric[features[first]] or np.any(features[first:end] != features[first]):
                 raise FileFormatError(DAMAGED)
         yield Term(made, features[first:end], own, of_cells, deviation, unit, gradient, mixed, basis)
+
+
+def _cuts(arrays: Arrays, encoder: Encoder, by: Integers, last_code: Integers) -> list[Cut]:
+    n_codes, numeric = encoder.n_codes, encoder.schema.is_numeric
+    pairs = zip(by.tolist(), last_code.tolist(), strict=True)
+    if SIDES not in arrays:
+        return [Cut.at(k, last, int(n_codes[k]), ordered=bool(numeric[k])) for k, last in pairs]
+    ends = np.cumsum(n_codes[by])
+    sides = np.split(array_of(arrays, SIDES, np.int64, (int(n_codes[by].sum()),), 0, 1), ends[:-1])
+    cuts = [Cut(k, side) for (k, _), side in zip(pairs, sides, strict=True)]
+    if not all(0 < cut.side.sum() < len(cut.side) for cut in cuts) or [cut.code for cut in cuts] != last_code.tolist():
+        raise FileFormatError(DAMAGED)
+    return cuts
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:

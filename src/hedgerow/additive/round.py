@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.additive import kernels
-from hedgerow.additive.estimate import Estimate, Measured, Visits, estimated, steps_by_cell
+from hedgerow.additive.estimate import TINY, Estimate, Measured, Visits, estimated, steps_by_cell
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
 from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
@@ -31,6 +31,8 @@ Codes = npt.NDArray[np.unsignedinteger]
 
 # Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
 SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
+# The same of a ``CellRound`` (a quarter: .002 of AUC at epsilon 1 on large sets)
+CELL_SELECTION_SHARE = Fraction(1, 2)
 # The part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
 SAMPLING_PENALTY = 0.5
 # A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
@@ -42,6 +44,8 @@ LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
 GROUP_PENALTY = 0.7  # as a share of what noise alone adds to the score of a feature in groups
+PAIR_DIGITS = 4  # of a group of codes, that cuts of a ``PairRound`` read: it may have 16 first cells
+NO_EFFECT = 0.05  # of a feature, whose effects are shares of the largest: how likely it is still to be selected in rounds by cell
 LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
 ALONE = Candidate(0)  # the only candidate of a round that measures one feature in each cell
 
@@ -119,6 +123,11 @@ class Term:
         curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
         return np.asarray((np.maximum(curvature, 0) + 1e-9) * self.used)
 
+    @property
+    def gain(self) -> float:
+        """The sum of its released curvatures times squared steps: about twice what it takes off the loss."""
+        return float((self.mass[..., None] * self.steps**2).sum())
+
     def means(self, mass: Floats) -> list[Floats]:
         """Return the mean votes over everything, over each side of the first cut, over each cell of the first two, and so on."""
         # Entry l is of shape (2**l, columns); ``mass`` (2**K, codes) weighs cells and codes.
@@ -183,6 +192,8 @@ class Fit:
         # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
         start = Term((), np.array(0), np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
         self._pending: dict[int, tuple[Term, ...]] = dict.fromkeys((0, *self.halvings), (start,))
+        # The sums over all terms of the squared spread of what each feature adds, (features,)
+        self.effects = np.zeros(len(encoder.n_codes))
         # The terms of each feature without cuts added up, (codes, columns)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
         self.curves = np.split(np.zeros((int(self.offsets[-1]), len(margins)), dtype=np.int64), self.offsets[1:-1])
@@ -190,6 +201,7 @@ class Fit:
 
     def add(self, term: Term) -> None:
         self.terms.append(term)
+        np.add.at(self.effects, list(term.features), term.spread() ** 2)
         if not term.cuts:
             feature = int(term.feature[0])
             self.curves[feature] = self.curves[feature] + term.votes[0]
@@ -216,10 +228,16 @@ class OneRound:
     cuts: int  # K
     most_codes: int  # of any feature
 
+    ratio: ClassVar[int] = 3  # of the joint account: the measurement's part of the budget over that of the selections
+
+    @property
+    def selection_share(self) -> Fraction:
+        return SELECTION_SHARE
+
     @lazy
     def selection(self) -> Selection:
         # Permute-and-flip if pure; a rho budget uses the exponential mechanism
-        return self.selecting(SELECTION_SHARE / max(self.cuts, 1))
+        return self.selecting(self.selection_share / max(self.cuts, 1))
 
     def selecting(self, share: Fraction) -> Selection:
         budget = self.budget * share
@@ -229,7 +247,7 @@ class OneRound:
 
     @lazy
     def noise(self) -> Noise:
-        noise = (self.budget * (1 - SELECTION_SHARE)).noise_for(self.loss.l1, self.loss.l2_squared)
+        noise = (self.budget * (1 - self.selection_share)).noise_for(self.loss.l1, self.loss.l2_squared)
         if isinstance(noise, RoundedNormal):
             _ = noise.doubled(SCALE_BITS).sigma  # a budget that is too small for it is refused when a fit is planned
         return noise
@@ -243,8 +261,10 @@ class OneRound:
     def event(self) -> Event:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=self.draws)
-        kind = SelectAndMeasure if self.budget.concentrated else InSequence
-        return kind((*((selected,) * max(self.cuts, 1)), measured))
+        return self.together(*((selected,) * max(self.cuts, 1)), measured)
+
+    def together(self, *steps: Event) -> Event:
+        return SelectAndMeasure(steps, self.ratio) if self.budget.concentrated else InSequence(steps)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
@@ -316,12 +336,12 @@ class OneRound:
         if splits is not None:
             multiplicity = CANDIDATE_PENALTY * np.log(max(len(splits), 1)) / float(self.selection.rate.fraction)
             penalty[1:] = np.sqrt(2) * penalty[1:] + multiplicity
-        penalty = np.minimum(np.rint(penalty), LARGEST_PENALTY)
-        return answers.select(self.selection, penalty.astype(np.int64), offered)
+        return answers.select(self.selection, whole(penalty), offered)
 
-    def sampling_error(self, fit: Fit) -> float:
+    def sampling_error(self, fit: Fit, halvings: int | None = None) -> float:
         """Return about the sampling error of the gradients of all records that selections read, in UNIT."""
-        scored = np.maximum(fit.curvature, 0) / 2 ** fit.halvings[self.cuts > 1]
+        halvings = fit.halvings[self.cuts > 1] if halvings is None else halvings
+        scored = np.maximum(fit.curvature, 0) / 2**halvings
         return float(UNIT * self.loss.gradient_sd * np.sqrt(scored).sum())
 
     def measured(self, fit: Fit, sums: Integers, basis: Basis | None = None) -> Measured:
@@ -378,15 +398,21 @@ class CellRound(OneRound):
     cell selects how many.
     """
 
+    ratio = 1
+
+    @property
+    def selection_share(self) -> Fraction:
+        return CELL_SELECTION_SHARE
+
     @lazy
     def selection(self) -> Selection:
         """The selection of one cut. All cuts together have the budget of ``choice``."""
-        return self.selecting(SELECTION_SHARE / 2 / max(self.cuts, 1))
+        return self.selecting(self.selection_share / 2 / max(self.cut_selections, 1))
 
     @lazy
     def choice(self) -> Selection:
         """The selection of a feature and its groups in each cell."""
-        return self.selecting(SELECTION_SHARE / 2)
+        return self.selecting(self.selection_share / 2)
 
     @property
     def event(self) -> Event:
@@ -394,25 +420,36 @@ class CellRound(OneRound):
         cut = self.selection.event("cut of a round", gradients)
         choice = self.choice.event("feature and groups of each cell", "absolute gradients summed over its groups")
         measured = self.noise.event("gradients and curvatures of the groups of each cell", draws=self.draws)
-        kind = SelectAndMeasure if self.budget.concentrated else InSequence
-        return kind((*((cut,) * self.cuts), choice, measured))
+        return self.together(*((cut,) * self.cut_selections), choice, measured)
+
+    @property
+    def cut_selections(self) -> int:
+        return self.cuts
+
+    def first_cuts(self, curator: Queryable, fit: Fit) -> list[Cut]:
+        """Return the cuts that one selection chooses together."""
+        return []
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
         if self.budget.concentrated:
             curator.reserve(self.event)
-        cuts: list[Cut] = []
-        halvings, answers, rule = fit.halvings[self.cuts > 1], None, self.loss.scores
-        for _ in range(self.cuts + 1):
+        cuts, answers = self.first_cuts(curator, fit), None
+        halvings, rule = fit.halvings[self.cuts > 1], self.loss.scores
+        remaining = self.cut_selections - bool(cuts)
+        doubt = -log_prior(fit) / float(self.selection.rate.fraction)
+        of_codes = whole(np.repeat(doubt, fit.encoder.n_codes))
+        while True:
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             offered = cuts_offered(fit, cuts, again=fit.numeric)
-            if len(cuts) == self.cuts or not offered.any():
+            if remaining == 0 or len(cuts) == self.cuts or not offered.any():
                 break
-            cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered))
-        assert answers is not None
+            cuts.append(answers.select_cut(self.selection, fit.numeric.tolist(), offered, of_codes))
+            remaining -= 1
         group, n_groups, possible = groupings(fit, cuts)
         of_noise = GROUP_PENALTY * self.noise.deviation * self.loss.scored * n_groups
         of_sampling = SAMPLING_PENALTY * self.sampling_error(fit) * np.sqrt(n_groups / group.shape[1])
-        penalty = np.minimum(np.rint(np.sqrt(2 / np.pi) * (of_noise + of_sampling)), LARGEST_PENALTY).astype(np.int64)
+        of_feature = -log_prior(fit) / float(self.choice.rate.fraction)
+        penalty = whole(np.sqrt(2 / np.pi) * (of_noise + of_sampling) + of_feature)
         may: Truth = np.greater(n_groups, 0)
         may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # no record can be in such a cell
         size, feature = answers.select_by_cell(self.choice, group, penalty, may)
@@ -431,6 +468,56 @@ class CellRound(OneRound):
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
         return self.term(cuts, feature, sums, steps[cells[:, None], own] * used[..., None], n_codes=n_codes), None
+
+
+@dataclass(frozen=True, eq=False)
+class PairRound(CellRound):
+    """A round by cell whose first cells are groups of one feature's codes, up to 2**PAIR_DIGITS of them.
+
+    One selection chooses that feature, as one of a pair by the sums over each pair of their groups. So it finds features that
+    matter only together, such as a month and a day, of which no single cut shows anything.
+    """
+
+    @property
+    def cut_selections(self) -> int:
+        return max(self.cuts - PAIR_DIGITS + 1, min(self.cuts, 1))
+
+    def first_cuts(self, curator: Queryable, fit: Fit) -> list[Cut]:
+        digits, halvings = min(PAIR_DIGITS, self.cuts), fit.halvings[0]
+        if not digits or len(fit.numeric) < 2:
+            return []
+        sizes = groupings(fit, [])[0][:, 0].astype(np.int64)
+        n_codes, first, rows = fit.encoder.n_codes, fit.offsets[:-1], (digits - 1, PAIR_DIGITS - 1)
+        places, of_number = np.arange(fit.offsets[-1]) - np.repeat(first, n_codes), np.repeat(fit.numeric, n_codes)
+        of_first, of_second = (np.where(of_number, sizes[row], places) for row in rows)
+        count, of_other = (np.maximum.reduceat(group, first) + 1 for group in (of_first, of_second))
+        by = np.flatnonzero((count > 1) & (count <= 2 << digits))
+        of_first, count = np.minimum(of_first, (1 << digits) - 1), np.minimum(count, 1 << digits)
+        # As many as a scan may sum up, those with the largest effects first
+        by = by[np.argsort(-fit.effects[by], kind="stable")][: MAX_SCAN_SUMS // int(fit.offsets[-1] << digits)]
+        if not len(by):
+            return []
+        groups = [of_first[fit.offsets[j] : fit.offsets[j + 1]] for j in by.tolist()]
+        splits = Splits(by.tolist(), groups, fit.numeric[by].tolist())
+        answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), [], splits, halvings=halvings)
+        error = SAMPLING_PENALTY * self.sampling_error(fit, halvings)
+        penalty = error * np.sqrt(2 / np.pi * count[by, None] * of_other)
+        number = answers.select_pair(self.selection, of_second, whole(penalty))
+        chosen, group = int(by[number]), groups[number]
+        return [Cut(chosen, group >> digit & 1) for digit in reversed(range(int(group.max()).bit_length()))]
+
+
+def whole(penalty: Floats) -> Integers:
+    return np.asarray(np.minimum(np.rint(penalty), LARGEST_PENALTY), dtype=np.int64)
+
+
+def log_prior(fit: Fit) -> Floats:
+    """Return the log of how likely each feature is to be selected before scores count, by what terms released, (features,).
+
+    It is 0 for the feature with the largest effect, and the log of about ``NO_EFFECT`` for one without an effect.
+    """
+    share = fit.effects / max(float(fit.effects.max()), TINY)
+    return np.asarray(np.log((share + NO_EFFECT) / (1 + NO_EFFECT)))
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:

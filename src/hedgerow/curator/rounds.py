@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import pairwise, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +60,10 @@ class Cut:
     @property
     def code(self) -> int:
         return int(np.flatnonzero(self.side == 0)[-1])
+
+    def is_at_one_code(self, ordered: bool) -> bool:
+        """Return whether its code says all of it; see ``at``."""
+        return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
     def halves(self, cuts: int) -> Truth:
         """Return the cells on the side of more codes, (2**cuts,), where this is the last of so many cuts."""
@@ -179,14 +183,17 @@ class Round:
     def _by_code(self) -> Integers:
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
-    def select_cut(self, mechanism: Selection, ordered: Sequence[bool], offered: Truth) -> Cut:
+    def select_cut(
+        self, mechanism: Selection, ordered: Sequence[bool], offered: Truth, penalty: Integers | int = 0
+    ) -> Cut:
         """Return one cut for all cells, chosen by the absolute scored sums of both its sides in every cell.
 
-        ``ordered`` (features,) marks features with ordered codes, ``offered`` (codes of all features,) the permitted cuts.
+        ``ordered`` (features,) marks features with ordered codes, ``offered`` (codes of all features,) the permitted cuts, and
+        ``penalty`` is public, of that shape.
         """
         self._check(mechanism)
         scores = cut_scores(self._by_code[..., : self._rule.scored], self._offsets, np.array(ordered))
-        chosen = int(self._randomness.draw(mechanism, scores[None], offered[None])[0])
+        chosen = int(self._randomness.draw(mechanism, (scores - penalty)[None], offered[None])[0])
         feature = int(np.searchsorted(self._offsets, chosen, side="right")) - 1
         n_codes = int(np.diff(self._offsets)[feature])
         return Cut.at(feature, chosen - int(self._offsets[feature]), n_codes, ordered=bool(ordered[feature]))
@@ -236,6 +243,31 @@ class Round:
         by_cell = (np.ascontiguousarray(np.moveaxis(each, 0, 1)).reshape(cells, -1) for each in (scores, offered))
         chosen: Integers = self._randomness.draw(mechanism, *by_cell)
         return chosen // features, chosen % features
+
+    def select_pair(self, mechanism: Selection, group: Integers, penalty: Integers) -> int:
+        """Return the place of a feature among those of the splits, chosen as one of a pair of features.
+
+        The score of a pair is the absolute scored sums over each group of the first, as split, with each of the second, less
+        ``penalty`` (features of splits, features), which is public. ``group`` (codes of all features,) is that of each code of a
+        second feature.
+        """
+        splits, group = self._splits, frozen_copy(group, np.int32)
+        features = len(self._offsets) - 1
+        if splits is None or group.shape != (self._offsets[-1],) or group.min() < 0 or features < 2:
+            raise ConfigurationError("a pair needs splits, another feature, and a group of each code, from 0 on.")
+        self._check(mechanism)
+        scores = np.empty((len(splits.by), features), dtype=np.int64)
+        for own, (first, last) in zip(scores, pairwise(splits.starts.tolist()), strict=True):
+            sums = self._sums[:, first:last, :, : self._rule.scored].reshape(
+                -1, *self._sums.shape[2:3], self._rule.scored
+            )
+            of_groups = np.zeros((1, len(sums), features), dtype=np.int64)
+            ways = np.ascontiguousarray(np.broadcast_to(group, (1, len(sums), len(group))))
+            kernels.add_group_scores(np.ascontiguousarray(sums), ways, self._offsets, int(group.max()) + 1, of_groups)
+            own[:] = of_groups[0].sum(axis=0)
+        may = np.array(splits.by)[:, None] != np.arange(features)
+        drawn = self._randomness.draw(mechanism, (scores - penalty).reshape(1, -1), may.reshape(1, -1))
+        return int(drawn[0]) // features
 
     def _check(self, mechanism: Selection) -> None:
         if not self._rule.scored:

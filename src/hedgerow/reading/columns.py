@@ -123,9 +123,9 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
     try:
         found = nw.from_native(given, pass_through=True, allow_series=True)
         if not isinstance(found, nw.DataFrame | nw.Series) and hasattr(given, "__arrow_c_stream__"):
-            import pyarrow as arrow
+            import pyarrow
 
-            found = nw.from_native(arrow.table(given))
+            found = nw.from_native(pyarrow.table(given))
     except DuplicateError:
         raise SchemaError(
             f"{what} has two columns of the same name, so either could be meant. Rename or drop one."

@@ -125,6 +125,11 @@ def test_without_the_package_one_sentence_says_what_brings_it(monkeypatch):
 
 
 def test_tables_that_no_file_holds_are_refused(monkeypatch):
-    monkeypatch.setattr("hedgerow.export.onnx_graph.MOST_BYTES", 100)
-    with pytest.raises(hr.ConfigurationError, match="fewer or smaller trees"):
-        fitted("forest").to_onnx()
+    model = fitted("forest")
+    form = model.model_.form.merged()
+    size = sum(8 * numbers for numbers in (form.branch.size, form.votes.size, form.test.size, form.first_child.size))
+    monkeypatch.setattr("hedgerow.export.onnx_graph.MOST_BYTES", size - 1)
+    with pytest.raises(hr.ConfigurationError, match=f"take {size} bytes.* fewer or smaller trees"):
+        model.to_onnx()
+    monkeypatch.setattr("hedgerow.export.onnx_graph.MOST_BYTES", size)
+    assert model.to_onnx()

@@ -97,7 +97,8 @@ class FeatureCurve(NamedTuple):
     labels: list[str]
     values: Floats
 
-    __repr__ = short_repr
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     def _steps(self) -> list[tuple[str, ...]]:
         """Return the runs of codes that add the same, each with its first and its last label."""

@@ -402,7 +402,7 @@ def line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-LINES = {
+LINES = {  # of the systems that are drawn
     "hedgerow": {"color": "#1b7837", "marker": "o", "linestyle": "-", "linewidth": 2.2},
     "hedgerow-pure": {
         "color": "#5aae61",
@@ -423,10 +423,7 @@ LINES = {
     "s-bdt": {"color": "#e7298a", "marker": "D", "linestyle": "-", "linewidth": 1.6},
     "logistic": {"color": "#1f78b4", "marker": "v", "linestyle": "-", "linewidth": 1.6},
     "mst": {"color": "#a6761d", "marker": "P", "linestyle": "-", "linewidth": 1.6},
-    "random-forest": {"color": "#777777", "linestyle": ":", "linewidth": 1.4},
-    "adaboost": {"color": "#777777", "linestyle": (0, (6, 3)), "linewidth": 1.2},
     "hist-gradient-boosting": {"color": "#333333", "linestyle": "-", "linewidth": 1.0},
-    "additive": {"color": "#333333", "linestyle": (0, (1, 2)), "linewidth": 1.0},
 }
 
 
@@ -447,8 +444,7 @@ def plot(found: Means, path: Path) -> None:
         panel.set_xlabel("epsilon", fontsize=11)
     panels[0, 0].set_ylabel(MEASURES["auc"], fontsize=11)
     drawn = {handle.get_label(): handle for panel in panels.flat for handle in panel.get_legend_handles_labels()[0]}
-    ordered = [system.title for system in SYSTEMS.values() if system.title in drawn]
-    figure.legend([drawn[title] for title in ordered], ordered, loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(drawn.values(), drawn, loc="outside lower center", ncols=4, frameon=False)
     canvas.draw()
     # A palette makes the file a third as large.
     Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path)
@@ -461,11 +457,11 @@ def draw(panel: Any, found: dict[tuple[str, str], Mean]) -> None:
             ((float(epsilon), mean) for (owner, epsilon), mean in found.items() if owner == name),
             key=lambda pair: pair[0],
         )
-        if not mine:
+        if not mine or name not in LINES:
             continue
         style = LINES[name]
         if not system.private:
-            panel.axhline(mine[0][1].value, label=system.title, zorder=1, **style)
+            panel.axhline(mine[0][1].value, label=f"{system.title}, not private", zorder=1, **style)
             continue
         x, y = [epsilon for epsilon, _ in mine], np.array([mean.value for _, mean in mine])
         spread = np.nan_to_num([mean.spread for _, mean in mine])

@@ -12,6 +12,7 @@ from products import thinned
 from test_planted_bugs import assign_by_position, drop_a_level, halve_the_noise, take_bins_from_the_data
 
 import hedgerow as hr
+from hedgerow.additive.losses import Logistic
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.audit import replay_fit
 from hedgerow.audit.replay import _log_law
@@ -118,7 +119,36 @@ def test_a_person_loses_what_the_records_that_count_do(most, delta):
     assert 0.25 < result.largest_share <= 1 + 1e-9
 
 
+def of_a_rare_class(**parameters):
+    # Of all records, one of a class that no other record has moves the residuals of several classes most.
+    rows, rare = RECORDS["classes"], (50.0, "nurse", 0.0, "rare")
+    estimator = hr.HedgerowClassifier(
+        schema=hr.Schema(FEATURES, classes=["no", "yes", "rare"]), n_estimators=4, **parameters
+    )
+    return replay_fit(estimator, [*rows, rare], rows, random_state=0)
+
+
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_the_only_record_of_a_third_class_loses_what_it_is_charged(delta):
+    result = of_a_rare_class(delta=delta)
+    assert result.faults == ()
+    assert 0.9 < result.largest_share <= 1 + 1e-9
+
+
 # What must be found.
+
+
+def test_a_norm_of_several_classes_that_counts_a_residual_once_is_found(monkeypatch):
+    as_it_is = Logistic.__post_init__
+
+    def once(rule):
+        as_it_is(rule)
+        vars(rule).update(l2_squared=rule.l2_squared - (rule.cap + 1) ** 2)
+
+    monkeypatch.setattr(Logistic, "__post_init__", once)
+    result = of_a_rare_class(delta=DELTA)
+    assert result.refuted
+    assert result.largest_share > 1.2
 
 
 def draw_with_half_the_noise(plant):

@@ -180,7 +180,9 @@ class Rounds:
 def within(made: OneRound, most: Cost) -> OneRound:
     """Return a round with as much less budget as it needs to cost at most ``most``."""
     if made.budget.concentrated:  # a round of another kind may be dearer
-        part = Fraction(float(most.total_mu_squared / cost(made.event).total_mu_squared)).limit_denominator(1 << 20)
+        own = cost(made.event)
+        allowed, asked = (most.rho, own.rho) if own.by_rho else (most.total_mu_squared, own.total_mu_squared)
+        part = Fraction(float(allowed / asked)).limit_denominator(1 << 20)
         made = replace(made, budget=made.budget * min(part, Fraction(1)))
     less = ROUNDING
     while not cost(made.event).at_most(most):  # mostly by a rounding

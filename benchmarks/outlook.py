@@ -1,4 +1,4 @@
-"""The table of public benchmarks that ``hedgerow plan --picture`` draws: `python benchmarks/outlook.py`.
+"""The table of public benchmarks that ``hedgerow plan --out`` draws: `python benchmarks/outlook.py`.
 
 It writes src/hedgerow/analysis/outlook.csv. Each line is a public set of which so many records are drawn, and an epsilon (pure,
 one record added or removed): the score of the Hedgerow system on other records, that of gradient boosting without privacy on the

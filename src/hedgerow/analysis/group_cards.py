@@ -77,7 +77,7 @@ class GroupCards(Mapping[Value | None, Any]):
             for text in () if card.too_few else card.warnings:
                 alike[re.sub("[-0-9.]+", "", text)].append((self.name(group), text))
         texts = [
-            f"{name}: {text}{f' So it is with {listed([other for other, _ in others])}.' if others else ''}"
+            f"{name}: {text}{f' The same holds for {listed([other for other, _ in others])}.' if others else ''}"
             for (name, text), *others in alike.values()
         ]
         if small:

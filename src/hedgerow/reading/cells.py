@@ -199,10 +199,10 @@ def is_machine(cells: Cells) -> bool:
 
 
 class Rule:
-    """How the cells of a column are read: ``one`` says what a cell means alone, and the others many at once, as it does.
+    """How the cells of a column are read: ``one`` reads a single cell, and the others read many at once with the same result.
 
-    ``texts`` reads text, by default each distinct one once, and ``numbers`` machine numbers, likewise. ``floats``: numbers among
-    objects mean what they mean as float64.
+    ``texts`` reads text, and ``numbers`` reads machine numbers; by default each distinct one is read once. ``floats``: numbers
+    among objects are read as float64.
     """
 
     def __init__(

@@ -178,7 +178,7 @@ class Rounds:
 
 
 def within(made: OneRound, most: Cost) -> OneRound:
-    """Return a round with as much less budget as it needs to cost at most ``most``."""
+    """Return a round whose budget is lowered until it costs at most ``most``."""
     if made.budget.concentrated:  # a round of another kind may be dearer
         part = Fraction(float(most.total_mu_squared / cost(made.event).total_mu_squared)).limit_denominator(1 << 20)
         made = replace(made, budget=made.budget * min(part, Fraction(1)))

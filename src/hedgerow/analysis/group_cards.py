@@ -70,7 +70,7 @@ class GroupCards(Mapping[Value | None, Any]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning that names the groups that are too small for the noise, and those of other cards, alike ones once."""
+        """The warnings of all cards, similar ones once, and one that names the groups that are too small for the noise."""
         small = [self.name(group) for group, card in self.cards.items() if card.too_few and group is not None]
         alike = defaultdict[str, list[tuple[str, str]]](list)
         for group, card in self.cards.items():

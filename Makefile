@@ -122,7 +122,7 @@ test-ledgers: venv
 	$(BIN)/python tests/ledgers/store_processes.py sqlite --kills 2000 --attempts 4000
 	$(BIN)/python tests/ledgers/store_processes.py postgresql --kills 400 --attempts 4000
 
-# Owners over Flower with TLS, in an environment of its own: Flower wants other versions of four packages than the rest; and
+# Owners over Flower with TLS, in an environment of its own, since Flower requires other versions of four packages; and
 # owners that are killed at every message and line.
 test-federated: build/venvs/federated/.installed
 	$(<D)/bin/pytest tests/cli/test_federate.py tests/engines/test_killed_owners.py -m slow -o faulthandler_timeout=0

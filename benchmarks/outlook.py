@@ -1,10 +1,10 @@
-"""The table of public benchmarks that ``hedgerow plan --picture`` draws: `python benchmarks/outlook.py`.
+"""The table of public benchmarks that ``hedgerow plan --out`` draws: `python benchmarks/outlook.py`.
 
-It writes src/hedgerow/analysis/outlook.csv. Each line is a public set of which so many records are drawn, and an epsilon (pure,
-one record added or removed): the score of the Hedgerow system on other records, that of gradient boosting without privacy on the
-same records, and the width of the score's 95 % interval of noise in a report card for the same epsilon on a quarter as many
-records. Scores are ROC AUC less 1/2 (the mean of one class against the rest for more classes) or R2. Each is a mean over
-``--runs`` draws. Sets that are not at hand are left out, and named on standard error.
+It writes src/hedgerow/analysis/outlook.csv. A line has a public set, the number of records that are drawn of it, an epsilon
+(pure, one record added or removed), the score of the Hedgerow system on other records, that of gradient boosting without privacy
+on the same records, and the width of the score's 95 % interval for the noise, in a report card of the same epsilon on a quarter
+as many records. Scores are ROC AUC less 1/2 (the mean of one class against the rest for more classes) or R2. Each is a mean over
+``--runs`` draws. Sets that are not found are skipped, and named on standard error.
 """
 
 from __future__ import annotations

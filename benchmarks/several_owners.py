@@ -5,10 +5,9 @@
 
 All owners are in this process, one after another. Times are processor seconds, divided by those of the pooled fit: of all owners
 and the coordinator ("one process"), and of the coordinator and the slowest owner at each message ("own machines", where owners
-work at the same time; the network, and one write to a disk for each query, come on top). A fit of m owners costs each owner m - 1
-masks a query; the last lines extrapolate them. ``--adult`` prints the ROC AUC on
-a fifth of Adult's training part, with delta 1e-6 and three owners, of whom one colludes in the last column; it needs the folder
-HEDGEROW_DATA.
+work at the same time; the network, and one write to a disk for each query, are not included). In a fit of m owners each draws
+m - 1 masks for a query; the last lines extrapolate their cost. ``--adult`` prints the ROC AUC on a fifth of Adult's training
+part, with delta 1e-6 and three owners, of whom one colludes in the last column; it needs the folder HEDGEROW_DATA.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Which tests a trial runs, and in which order: by what they are known to call, and by the words of their files."""
+"""Which tests a trial runs, and in which order: by the functions that they call, and by the names in their files."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class Order:
     def of(self, functions: Iterable[str], files: Sequence[str]) -> list[str]:
         """Return the tests of a change of these functions.
 
-        First those that noticed changes of the same functions; then in turn one that calls them, those first that notice much
-        and call little for their time, and one of these files that was never run. A name that ends in a slash is a package.
+        Those that noticed changes of the same functions come first. Then tests that call them, in the order of ``_worth``,
+        alternate with tests of these files that were never run. A name that ends in a slash is a package.
         Tests without a case that calls the functions are left out.
         """
         functions = list(functions)

@@ -1,4 +1,4 @@
-"""Which functions of the library each test calls, and how long it takes: a plugin of pytest, and what it wrote.
+"""Which functions of the library each test calls, and how long it takes: a plugin of pytest, and a reader of its file.
 
     REACH=build/reach.jsonl PYTHONPATH=mutation .venv/bin/python -m pytest -p reach -p no:xdist tests/export
 
@@ -35,9 +35,9 @@ class Seen(NamedTuple):
 
 
 class SeenSoFar(dict[str, Seen]):
-    """What a file says of each test, by its name. It is read on by ``update_from``: other processes write on it.
+    """What the file has for each test, by its name. ``update_from`` reads what other processes have added since.
 
-    ``fresh`` are the names of tests that were read since somebody emptied it.
+    ``fresh`` are the names of tests that were read since the caller last emptied it.
     """
 
     def __init__(self) -> None:
@@ -114,11 +114,11 @@ class Reach:
             file.write(json.dumps([item.nodeid, round(seconds, 3), functions]) + "\n")
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """A test that fails or is skipped holds nothing."""
+        """Note a test that fails or is skipped: nothing is written for it."""
         self.passed = self.passed and report.passed
 
 
 def pytest_configure(config: Any) -> None:
-    """Begin, where pytest is asked for this plugin."""
+    """Register the plugin if ``REACH`` names its file."""
     if "REACH" in os.environ:
         config.pluginmanager.register(Reach(Path(os.environ["REACH"])))

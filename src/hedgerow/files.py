@@ -131,7 +131,7 @@ def atomic_file(path: str | os.PathLike[str], *, replace: bool = True) -> Iterat
 
 @contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """Hold a lock that ends with the process, and say whether it was free; where its folder is gone it is not."""
+    """Hold a lock, also until the process ends, and yield whether it was free. It is not if its folder is gone."""
     import fcntl  # not on Windows, where neither owners nor executors run
 
     try:

@@ -9,7 +9,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit.attack import attack, private_trials, system_trial
-from hedgerow.audit.cases import CLOSER, GENERAL, OWN, PUBLISHED, WEAK, case, cases_of
+from hedgerow.audit.cases import CLOSER, CLOSER_FOR, COUNTEREXAMPLES, GENERAL, PUBLISHED, case, cases_of
 
 ADJACENCIES = ("add-remove", "replace-one")
 SYSTEMS = {info.name: info for info in hr.list_systems()}
@@ -43,8 +43,8 @@ def test_names_are_unique_and_unknown_ones_are_refused():
 
 def test_every_published_form_has_its_counterexample():
     published = {name for name, info in SYSTEMS.items() if "published" in info.variants}
-    assert set(OWN) == published - VALID_AS_PUBLISHED
-    assert all(case(pair) in PUBLISHED for pairs in OWN.values() for pair in pairs)
+    assert set(COUNTEREXAMPLES) == published - VALID_AS_PUBLISHED
+    assert all(case(pair) in PUBLISHED for pairs in COUNTEREXAMPLES.values() for pair in pairs)
 
 
 def test_private_forms_are_attacked_on_all_of_them():
@@ -52,10 +52,14 @@ def test_private_forms_are_attacked_on_all_of_them():
     subjects = {(trial.subject.split(",")[0], trial.pair.adjacency) for trial in trials}
     names = [*SYSTEMS, *(info.name for info in hr.list_systems(regressors=True))]
     assert subjects == {(name, adjacency) for name in names for adjacency in ADJACENCIES}
-    assert {found.name for found in cases_of("edprf", "private")} >= {*OWN["edprf"], "one-leaf", "three-trees"}
+    assert {found.name for found in cases_of("edprf", "private")} >= {
+        *COUNTEREXAMPLES["edprf"],
+        "one-leaf",
+        "three-trees",
+    }
     assert any(trial.delta for trial in trials)
     closer = {(trial.subject.split(",")[0], trial.pair.name) for trial in trials if case(trial.pair.name) in CLOSER}
-    assert closer == {(name, pair) for name, pairs in WEAK.items() for pair in pairs}
+    assert closer == {(name, pair) for name, pairs in CLOSER_FOR.items() for pair in pairs}
 
 
 @pytest.mark.parametrize("name", thinned(sorted(SYSTEMS), 3))
@@ -77,7 +81,7 @@ def test_settings_of_the_caller_win():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in OWN.items() for pair in pairs])
+@pytest.mark.parametrize(("name", "pair"), [(name, pair) for name, pairs in COUNTEREXAMPLES.items() for pair in pairs])
 def test_every_counterexample_refutes(name, pair):
     (found,) = attack([system_trial(name, case(pair), "add-remove", variant="published")])
     assert found.refuted, found

@@ -1,7 +1,7 @@
-"""Every command where its output cannot go: nothing is spent without a result or a message (docs/api/command-line.md).
+"""Every command when its output cannot be written: nothing is spent without a result or a message (docs/api/command-line.md).
 
-``TRIES`` has a command line for each command of the program, and ``CASES`` what befalls its outputs. Each try runs in a process
-of its own, which is forked here, so that nothing is imported anew. Outcomes are printed: ``pytest -s`` shows them as a table.
+``TRIES`` has a command line for each command of the program, and ``CASES`` what happens to its outputs. Each try runs in a
+process of its own, forked here so that nothing is imported again. Outcomes are printed: ``pytest -s`` shows them as a table.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def spent(folder):
     return float(hr.LedgerStore(folder / "b.db").ledger("people").spent)
 
 
-def start(folder, words, befalls):
+def start(folder, words, happens):
     """Begin a command in a fork of this process; its outputs go to files."""
     sys.stdout.flush()
     process = os.fork()
@@ -154,7 +154,7 @@ def start(folder, words, befalls):
         for number, name in ((1, "stdout"), (2, "stderr")):
             os.dup2(os.open(folder.parent / f"{folder.name}.{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         sys.stdout, sys.stderr = stream(1), stream(2)
-        befalls()
+        happens()
         warnings.simplefilter("default")
         main(words)
     except SystemExit as error:
@@ -179,11 +179,11 @@ def tried(original, tmp_path):
     shutil.copytree(original, folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
-    def run(command, *more, befalls=lambda: None):
+    def run(command, *more, happens=lambda: None):
         import shlex
 
         words = [[*command.split(), *shlex.split(f"{TRIES[command][0]} {one}")] for one in more]
-        processes = [start(folder, each, befalls) for each in words]
+        processes = [start(folder, each, happens) for each in words]
         return [ended(folder, process, before) for process in processes]
 
     return run
@@ -212,7 +212,7 @@ BOTH = [
 def test_nothing_is_spent_without_a_result_or_a_message(tried, case, command, out):
     if case == "no room" and command in CHARGES:
         pytest.skip("the ledger cannot be written either: see the next test")
-    (outcome,) = tried(command, out, befalls=CASES[case])
+    (outcome,) = tried(command, out, happens=CASES[case])
     said(case, command, out, outcome)
     assert outcome.code in (0, 1, 2), outcome.stderr
     assert "Traceback" not in outcome.stderr
@@ -266,13 +266,13 @@ def test_two_runs_of_one_name_keep_both_results(tried, command):
 def test_a_disk_that_takes_no_result_is_told_with_what_was_spent(tried, command):
     """Neither the folder nor that of temporary files takes a file; the ledger stands elsewhere."""
 
-    def befalls():
+    def happens():
         def fail(*_):
             raise OSError(28, "No space left on device")
 
         os.fsync = fail
 
-    (outcome,) = tried(command, TRIES[command][1], befalls=befalls)
+    (outcome,) = tried(command, TRIES[command][1], happens=happens)
     assert outcome.code == 1
     assert outcome.spent == 1
     assert "No space left" in outcome.stderr

@@ -1,4 +1,4 @@
-"""An owner whose process is killed: the bits of the pooled fit and one charge, or an end that says so; never a second draw."""
+"""An owner whose process is killed: the fit has the bits of the pooled fit and one charge, or ends with an error."""
 
 import signal
 

@@ -31,7 +31,7 @@ from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
 OF_START = "init_"  # begins the names of the arrays of a start
-SIDES = "sides"  # of each code of the feature of each cut; no such array where all cuts are at one code
+SIDES = "sides"  # the side of each code of a cut's feature; there is no such array if all cuts are at one code
 OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
 LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
 

@@ -36,7 +36,7 @@ BUDGET_UNITS = 240
 DEPTH_WINDOW = 3
 # After so many rounds that each selected a new feature, many features have small effects: later rounds spend half the units.
 NEW_FEATURES_IN_A_ROW = 6
-# How much the gain of a round that begins with a pair counts. Such rounds fit more of the chance that they are selected by.
+# The weight of the gain of a round that begins with a pair. It is selected among more candidates, which overstates its gain more.
 PAIR_GAIN = 2 / 3
 CUT_INTERVAL = 3  # while the deepest estimate is 0, only every third round may have cuts: this saves time
 KINDS = "a round of cuts and a feature of all cells, or with features by cell"
@@ -178,7 +178,7 @@ class Rounds:
 
 
 def within(made: OneRound, most: Cost) -> OneRound:
-    """Return a round with as much less budget as it needs to cost at most ``most``."""
+    """Return a round whose budget is lowered until it costs at most ``most``."""
     if made.budget.concentrated:  # a round of another kind may be dearer
         own = cost(made.event)
         allowed, asked = (most.rho, own.rho) if own.by_rho else (most.total_mu_squared, own.total_mu_squared)
@@ -396,7 +396,7 @@ class RoundSchedule:
         most = rules.max_rounds
         self.next_cell_cuts = 0  # of the next round if each of its cells selects a feature, else 0
         self._cell_cuts, self._before_cuts = 0, rules.rounds_before_cuts
-        # Of kinds of rounds by cell. With several scored channels pairs lost .001 of AUC on seven classes.
+        # The gains of each kind of rounds by cell. With several scored channels there are no pairs: .001 of AUC on seven classes.
         kinds = (PairRound, CellRound) if plan._initial_queries.loss.scored == 1 else (CellRound,)
         self._gains: dict[type[CellRound], list[float]] = {kind: [] for kind in kinds}
         if plan._by_cell and snr >= rules.min_snr_for_cells:
@@ -425,7 +425,7 @@ class RoundSchedule:
 
     def next_kind(self) -> type[CellRound]:
         """Return the kind of the next round by cell: the one whose last two released gains are larger on average."""
-        # Gains become smaller, so a kind that has not run for some rounds has a mean of earlier ones, and gets its turn.
+        # Gains shrink. A kind that has not run for some rounds keeps the mean of its earlier, larger gains, so its turn comes.
         recent = {kind: gains[-2:] for kind, gains in self._gains.items()}
         return max(recent, key=lambda kind: float(np.mean(recent[kind])) if recent[kind] else math.inf)
 

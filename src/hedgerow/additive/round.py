@@ -44,8 +44,8 @@ LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
 GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
 GROUP_PENALTY = 0.7  # as a share of what noise alone adds to the score of a feature in groups
-PAIR_DIGITS = 4  # of a group of codes, that cuts of a ``PairRound`` read: it may have 16 first cells
-NO_EFFECT = 0.05  # of a feature, whose effects are shares of the largest: how likely it is still to be selected in rounds by cell
+PAIR_DIGITS = 4  # binary digits of a group's number, each a cut of a ``PairRound``: it has up to 16 first cells
+NO_EFFECT = 0.05  # the prior of a feature without effect in rounds by cell; effects are shares of the largest
 LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
 ALONE = Candidate(0)  # the only candidate of a round that measures one feature in each cell
 
@@ -436,8 +436,8 @@ class CellRound(OneRound):
         cuts, answers = self.first_cuts(curator, fit), None
         halvings, rule = fit.halvings[self.cuts > 1], self.loss.scores
         remaining = self.cut_selections - bool(cuts)
-        doubt = -log_prior(fit) / float(self.selection.rate.fraction)
-        of_codes = whole(np.repeat(doubt, fit.encoder.n_codes))
+        of_cut = -log_prior(fit) / float(self.selection.rate.fraction)
+        of_codes = whole(np.repeat(of_cut, fit.encoder.n_codes))
         while True:
             answers = curator.open_round(rule, fit.pending_terms(halvings), cuts, halvings=halvings, before=answers)
             offered = cuts_offered(fit, cuts, again=fit.numeric)
@@ -474,8 +474,8 @@ class CellRound(OneRound):
 class PairRound(CellRound):
     """A round by cell whose first cells are groups of one feature's codes, up to 2**PAIR_DIGITS of them.
 
-    One selection chooses that feature, as one of a pair by the sums over each pair of their groups. So it finds features that
-    matter only together, such as a month and a day, of which no single cut shows anything.
+    One selection chooses a pair of features by the sums over each pair of their groups, and the first one's groups are the cells.
+    So a round finds features that matter only together, such as month and day, where no single cut has an effect.
     """
 
     @property
@@ -493,7 +493,7 @@ class PairRound(CellRound):
         count, of_other = (np.maximum.reduceat(group, first) + 1 for group in (of_first, of_second))
         by = np.flatnonzero((count > 1) & (count <= 2 << digits))
         of_first, count = np.minimum(of_first, (1 << digits) - 1), np.minimum(count, 1 << digits)
-        # As many as a scan may sum up, those with the largest effects first
+        # Those with the largest effects, as many as one scan may sum up
         by = by[np.argsort(-fit.effects[by], kind="stable")][: MAX_SCAN_SUMS // int(fit.offsets[-1] << digits)]
         if not len(by):
             return []
@@ -512,7 +512,7 @@ def whole(penalty: Floats) -> Integers:
 
 
 def log_prior(fit: Fit) -> Floats:
-    """Return the log of how likely each feature is to be selected before scores count, by what terms released, (features,).
+    """Return the log of the prior of each feature, which follows from what earlier terms released, (features,).
 
     It is 0 for the feature with the largest effect, and the log of about ``NO_EFFECT`` for one without an effect.
     """

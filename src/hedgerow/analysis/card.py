@@ -222,7 +222,7 @@ class Card:
         if not parts:
             return least, most
         guard = 1 + max(parts)
-        if (name, level) not in self._bounded_by_level:  # a table of figures asks three times
+        if (name, level) not in self._bounded_by_level:  # a table of figures needs it three times
             self._bounded_by_level[name, level] = self._bounded(name, level)
         (_, low, high), slopes = self._bounded_by_level[name, level]
         # Records of one person may be all alike: they vary as k times as many would that are drawn one by one, at most.

@@ -70,14 +70,14 @@ class GroupCards(Mapping[Value | None, Any]):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning that names the groups that are too small for the noise, and those of other cards, alike ones once."""
+        """The warnings of all cards, similar ones once, and one that names the groups that are too small for the noise."""
         small = [self.name(group) for group, card in self.cards.items() if card.too_few and group is not None]
         alike = defaultdict[str, list[tuple[str, str]]](list)
         for group, card in self.cards.items():
             for text in () if card.too_few else card.warnings:
                 alike[re.sub("[-0-9.]+", "", text)].append((self.name(group), text))
         texts = [
-            f"{name}: {text}{f' So it is with {listed([other for other, _ in others])}.' if others else ''}"
+            f"{name}: {text}{f' The same holds for {listed([other for other, _ in others])}.' if others else ''}"
             for (name, text), *others in alike.values()
         ]
         if small:

@@ -211,15 +211,17 @@ class Benchmark(NamedTuple):
 
     data: str
     epsilons: Floats  # pure, for one record added or removed
-    kept: Floats  # the part of the score of gradient boosting without privacy: of its ROC AUC above 1/2, or of its R2
-    width: Floats  # of the score's 95 % interval of noise, in a report card on a quarter as many records
+    kept: (
+        Floats  # the score as a share of that of gradient boosting without privacy: of the ROC AUC above 1/2, or of R2
+    )
+    width: Floats  # of the score's 95 % interval for the noise, in a report card on a quarter as many records
 
 
 def benchmarks_of(records: int, *, classes: bool) -> list[Benchmark]:
     """Return the benchmarks of classifiers or of regressors for a number of records, from the table that is shipped.
 
-    ``benchmarks/outlook.py`` measured it. Between numbers of records it is interpolated in their logarithm; a set that has fewer
-    stands with as many as it has.
+    ``benchmarks/outlook.py`` measured it. Figures are interpolated in the logarithm of the number of records. For a set with
+    fewer records they are those at its largest number.
     """
     cells = defaultdict[str, dict[tuple[float, int], tuple[float, float]]](dict)
     with Path(__file__).with_name("outlook.csv").open(encoding="utf-8", newline="") as file:

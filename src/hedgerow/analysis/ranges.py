@@ -191,12 +191,12 @@ class ReleasedRange:
     """What was released of one column of numbers or dates.
 
     ``promised`` says whether at most ``trimmed * n + q`` records lie beyond each end, with the stated chance; if not, the counts
-    were too noisy for the share that was asked for, or the first query had cut off too much.
+    were too noisy for the requested share, or the first query had cut off too much.
     """
 
     low: float  # of dates in days since 2000-01-01
     high: float
-    whole: bool  # whether hardly a number is fractional; of dates, whether hardly one has a time of day
+    whole: bool  # whether nearly all numbers are whole; of dates, whether nearly none has a time of day
     records: int  # n, the noisy number of records with a finite number, or a date
     below: int  # the noisy numbers of records beyond the ends
     above: int

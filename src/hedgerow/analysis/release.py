@@ -199,7 +199,7 @@ class ReleasePlan:
             )
         if NO_VALUE in schema.classes:
             yield (
-                f"no class stands out: a label is shown where its noisy count reaches {self.threshold.threshold}. The rest of "
+                f"no class stands out: a label is released if its noisy count reaches {self.threshold.threshold}. The rest of "
                 "the schema was released and is kept. Replace its classes by public ones, or release again with a larger epsilon."
             )
 

@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 from joblib import Parallel, delayed
 
-from hedgerow.audit.cases import OWN, Case, NeighborPair, cases_of
+from hedgerow.audit.cases import COUNTEREXAMPLES, Case, NeighborPair, cases_of
 from hedgerow.audit.cases import case as case_named
 from hedgerow.audit.events import Columns, Sides, best_events, join_columns, look
 from hedgerow.audit.findings import CONFIDENCE, Finding, epsilon_bound, smallest_loss_seen
@@ -275,6 +275,6 @@ def published_trials() -> list[Trial]:
     """Return the attacks on the published forms, each on the counterexamples to it."""
     return [
         system_trial(name, case_named(pair), "add-remove", variant="published")
-        for name, pairs in OWN.items()
+        for name, pairs in COUNTEREXAMPLES.items()
         for pair in pairs
     ]

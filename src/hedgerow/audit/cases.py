@@ -89,8 +89,8 @@ def _column(cells: list[Any]) -> Any:
 
 
 TABLES = packaged_table("hedgerow.audit", "cases")
-OWN: Mapping[str, Sequence[str]] = TABLES["own"]  # the counterexamples to each published form
-WEAK: Mapping[str, Sequence[str]] = TABLES["weak"]  # closer pairs for private forms
+COUNTEREXAMPLES: Mapping[str, Sequence[str]] = TABLES["counterexamples"]  # the counterexamples to each published form
+CLOSER_FOR: Mapping[str, Sequence[str]] = TABLES["closer-for"]  # closer pairs for private forms
 
 
 def _schema(columns: Mapping[str, list[Any]]) -> Schema:
@@ -124,7 +124,7 @@ def case(name: str) -> Case:
 
 
 def cases_of(system: str, variant: str) -> list[Case]:
-    own = [case(name) for name in OWN.get(system, ())]
+    own = [case(name) for name in COUNTEREXAMPLES.get(system, ())]
     if variant == "published" and own:
         return own
-    return [*GENERAL, *map(case, WEAK.get(system, ())), *own]
+    return [*GENERAL, *map(case, CLOSER_FOR.get(system, ())), *own]

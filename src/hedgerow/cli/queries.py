@@ -183,7 +183,7 @@ def plan(
     **claim: Any,
 ) -> None:
     if out is not None and out.suffix not in PICTURES:
-        raise click.UsageError(f"--out {out.name} names no picture; let it end in {' or '.join(PICTURES)}.")
+        raise click.UsageError(f"--out {out.name} is no name of a picture; it must end in {' or '.join(PICTURES)}.")
     refuse_overwriting(out, force, schema_path)
     schema = Schema.load(schema_path)
     kind = system_class(system or default_system(schema))

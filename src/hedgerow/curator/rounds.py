@@ -62,7 +62,7 @@ class Cut:
         return int(np.flatnonzero(self.side == 0)[-1])
 
     def is_at_one_code(self, ordered: bool) -> bool:
-        """Return whether its code says all of it; see ``at``."""
+        """Return whether it is the cut that ``at`` makes at its code."""
         return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
     def halves(self, cuts: int) -> Truth:
@@ -245,11 +245,11 @@ class Round:
         return chosen // features, chosen % features
 
     def select_pair(self, mechanism: Selection, group: Integers, penalty: Integers) -> int:
-        """Return the place of a feature among those of the splits, chosen as one of a pair of features.
+        """Select a pair of features, and return the place of its first one among the features of the splits.
 
-        The score of a pair is the absolute scored sums over each group of the first, as split, with each of the second, less
-        ``penalty`` (features of splits, features), which is public. ``group`` (codes of all features,) is that of each code of a
-        second feature.
+        Two groups of codes, one of each feature, make a cell. The score of a pair is the sum over its cells of the absolute
+        scored sums, less ``penalty`` (features of splits, features), which is public. The splits have the groups of the first
+        feature, and ``group`` (codes of all features,) has the group of each code of the second.
         """
         splits, group = self._splits, frozen_copy(group, np.int32)
         features = len(self._offsets) - 1

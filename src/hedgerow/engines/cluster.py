@@ -1,6 +1,6 @@
-"""Records on the workers of a cluster: how they become a table, and which of Dask's workers holds which, how long a fit waits.
+"""Records on the workers of a cluster: how they become a table, which of Dask's workers holds which, and how long a fit waits.
 
-What a source of Spark needs of this is ``ClusterSource`` alone.
+A source of Spark uses ``ClusterSource`` alone.
 """
 
 from __future__ import annotations
@@ -147,10 +147,10 @@ def gathered(
 ) -> Iterable[tuple[Future, Any]]:
     """Yield futures as they finish, with what they made.
 
-    A result that its worker took along when it was lost is passed over: Dask makes it again, but a client that asks at that very
-    moment may wait for ever. So is one that waits for ``workers`` that are not ``present`` any more: where none was left when
-    they were lost, Dask forgets to send their tasks to those that come. Whoever needs a result asks anew, which changes nothing:
-    tasks are functions.
+    A result that was lost with its worker is skipped: Dask computes it again, but a client that requests it at that moment may
+    wait for ever. A result that waits for ``workers`` that are not ``present`` any more is skipped too: if no worker was left
+    when they were lost, Dask does not send their tasks to new ones. The caller requests skipped results again, which changes
+    nothing: tasks are functions.
     """
     distributed = import_module("distributed")
     waiting = set(futures)
@@ -180,7 +180,7 @@ def gathered(
 
 def silent(timeout: float) -> EngineError:
     return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to the "
+        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. Check the "
         "workers, and pass a larger timeout= if partitions take longer."
     )
 
@@ -200,7 +200,7 @@ def lost() -> EngineError:
 
 @dataclass(frozen=True)
 class Group:
-    """Partitions that one task asks together, on so many threads of the worker that holds them; None: none holds them now."""
+    """Partitions that one task queries, and the threads that it uses of the worker that holds them; None: no worker does."""
 
     worker: str | None
     places: tuple[int, ...]
@@ -208,11 +208,11 @@ class Group:
 
 
 class WorkerShares:
-    """Which worker holds which partitions: shared out once by their records, and again where workers came or went.
+    """Which worker holds which partitions: assigned once by their numbers of records, and again when workers come or go.
 
-    What was shared out stays: a worker remembers what a fit made of its partitions, and another one would do all of it anew.
-    ``rows`` are the codes of each partition, wherever they are, which are let go of once a worker holds them; ``again`` encodes
-    some of them anew.
+    A partition stays where it is if it can: a worker keeps what a fit has computed for its partitions, and another one would
+    compute all of it again. ``rows`` are the codes of each partition, wherever they are; they are released once a worker holds
+    them. ``again`` encodes some of them again.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class WorkerShares:
         self._holders: list[str | None] = [None] * len(facts)
 
     def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
-        """Return partitions that one task asks together: all of a worker, or each by itself; what nobody holds is encoded."""
+        """Return the partitions of each task: all of a worker, or one each. Those that no worker holds are encoded first."""
         threads = self.present(timeout)
         if threads != self._threads or None in self._holders:
             self._hold(self._wanted(threads, timeout), timeout)

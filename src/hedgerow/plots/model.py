@@ -126,7 +126,7 @@ class ImportancesDisplay(Display):
         model = estimator.model_
         if pairs:
             shares = estimator.interactions_.pairs
-            names, words = [" x ".join(pair) for pair in shares], "share of the model in whose rounds both are"
+            names, words = [" x ".join(pair) for pair in shares], "share of the rounds that use both"
             return cls(names, np.array([*shares.values()]), words=words, max_features=max_features).plot(ax)
         noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
         given = {"words": model.importance_rule, "max_features": max_features}

@@ -81,27 +81,26 @@ class PrivacyUtilityDisplay(Display):
 
 @dataclass(eq=False, repr=False)
 class PlanDisplay(Display):
-    """What a fit may bring over epsilon: the noise of its queries, its accuracy and the width of intervals of its report card.
+    """The noise of a plan over epsilon, and the accuracy and the intervals of report cards on public data sets.
 
-    The noise is that of the plan, for the schema itself. Accuracy and widths are no promise: they are those of
-    ``HedgerowClassifier`` or ``HedgerowRegressor`` with a pure epsilon on public benchmarks of about as many records
-    (``benchmarks/outlook.py``). A unit of k records, or of replaced records, has them at k times or twice the epsilon. Nothing is
-    read or spent.
+    The noise is that of the plan for the schema. Accuracies and widths are no promise: ``benchmarks/outlook.py`` measured them
+    for ``HedgerowClassifier`` or ``HedgerowRegressor`` with a pure epsilon on public sets of about as many records. To protect
+    k records of a person, or replaced records, the same figures take k times or twice the epsilon. Nothing is read or spent.
 
     Parameters
     ----------
     plan : FitPlan
-        The plan at the epsilon that is marked.
+        The plan at the epsilon that a dotted line marks.
     noise : sequence of Line
         The noise on a count of each kind of query over epsilon, as a share of the records.
     accuracy : sequence of Line
-        For each public set, the part of the score of gradient boosting without privacy that is kept: of the ROC AUC above 1/2, or
-        of R2.
+        For each public set, the score as a share of that of gradient boosting without privacy: of the ROC AUC above 1/2, or of
+        R2.
     width : sequence of Line
-        For each public set, the width of the 95 % interval of noise of the score, in a report card of the same epsilon on a
-        quarter as many other records.
+        For each public set, the width of the score's 95 % interval for the added noise. The report card has the same epsilon,
+        and a quarter as many records, none of which is in the fit.
     score : str
-        The score.
+        The name of the score.
 
     Examples
     --------

@@ -27,7 +27,7 @@ PARTITIONED = -1  # in place of a path: the node is closed
 class Roots:
     """One assignment of the records to roots."""
 
-    inclusion: Fraction | None = None  # how probably a record takes part; None: surely
+    inclusion: Fraction | None = None  # the probability that a record takes part; None: 1
     costliest: Cost = field(default_factory=Cost)  # of its paths
     before: Cost = field(default_factory=Cost)  # what the assignments before it cost together
 
@@ -122,7 +122,7 @@ class PrivacyFilter:
             raise ConfigurationError("a node that was partitioned is closed; query its children.")
 
     def reserving(self, event: Event, generation: int | None = None, index: Index | None = None) -> PrivacyFilter:
-        """Return the filter after steps, a ``SelectAndMeasure`` or alternatives, were charged together, but for their draws."""
+        """Return the filter after the steps of an event are charged together, without their draws, which are charged later."""
         parts = event.parts if isinstance(event, Parallel) else (event,)
         kinds, courses = set(), list[tuple[Event, ...]]()
         for part in parts:

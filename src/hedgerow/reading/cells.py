@@ -199,10 +199,10 @@ def is_machine(cells: Cells) -> bool:
 
 
 class Rule:
-    """How the cells of a column are read: ``one`` says what a cell means alone, and the others many at once, as it does.
+    """How the cells of a column are read: ``one`` reads a single cell, and the others read many at once with the same result.
 
-    ``texts`` reads text, by default each distinct one once, and ``numbers`` machine numbers, likewise. ``floats``: numbers among
-    objects mean what they mean as float64.
+    ``texts`` reads text, and ``numbers`` reads machine numbers; by default each distinct one is read once. ``floats``: numbers
+    among objects are read as float64.
     """
 
     def __init__(
@@ -260,7 +260,7 @@ class Rule:
         return result
 
     def _cast(self, objects: Array) -> Array | None:
-        """Return what objects mean that are numbers, or None if they do not cast together without code of their own."""
+        """Return how objects that are numbers are read, or None if casting them together could run code of their own."""
         types = [*map(type, objects.tolist())]
         if self._floats and (all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types))):
             with suppress(Exception), np.errstate(all="ignore"):
@@ -271,7 +271,7 @@ class Rule:
 def number_rule(
     one: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
 ) -> Callable[[Cells], npt.NDArray[np.float64]]:
-    """Return what reads cells as float64: missing and unparsable cells as NaN. Text has the marks, as ``one`` reads it."""
+    """Return the rule by which cells are float64, NaN if missing or unparsable. ``one`` reads text with the same marks."""
 
     def floats(cells: Array) -> npt.NDArray[np.float64]:
         with np.errstate(all="ignore"):
@@ -380,7 +380,7 @@ class CategoryReader:
 
     @lazy
     def _known(self) -> tuple[tuple[Any, ...], ...]:
-        """Likely texts of the schema's values, as ``look_up`` takes them: those of any encoding, and those in UTF-8."""
+        """The likely texts of the schema's values, as ``look_up`` takes them: for any encoding, and for UTF-8."""
         texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
         known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]
         return spelling_table([pair for pair in known if pair[0].isascii()]), spelling_table(known)
@@ -432,7 +432,7 @@ def count_values(
 
 
 def spellings(value: Any) -> set[str]:
-    """Return likely texts of a public value."""
+    """Return the texts by which a public value is likely to be written."""
     key = known_key(value)
     return {str(value), str(value).lower()} | (set() if key is None else {str(public_value(key))})
 

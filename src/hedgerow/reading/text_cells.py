@@ -28,7 +28,7 @@ class Texts:
 
     dtype = np.dtype(object)
     ndim = 1
-    results: tuple[Any, Any] = (None, None)  # of a dictionary: a way to read its values, and what it reads in them
+    results: tuple[Any, Any] = (None, None)  # of a dictionary: the last function that read its values, and its result
 
     def __init__(
         self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode = REPLACING

@@ -299,9 +299,10 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
 
 
 def _are_markers(column: Column, others: npt.NDArray[np.bool_]) -> bool:
-    """Return whether the cells that are no numbers, or no dates, may all be missing ones.
+    """Return whether the cells that are no numbers, or no dates, may all be markers of missing cells.
 
-    They are one in ten, or up to half: dashes and the like, and one word among many numbers or dates.
+    They may if they are at most one in ten. Texts without letters and digits, and a single word among more than ``MANY_NUMBERS``
+    different numbers or dates, may be up to half of the cells.
     """
     words = [place for place in np.flatnonzero(others).tolist() if any(map(str.isalnum, str(column.cells[place])))]
     few = len(words) == 0 or (len(words) == 1 and len(others) > MANY_NUMBERS)

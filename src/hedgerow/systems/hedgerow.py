@@ -122,7 +122,7 @@ class Interactions(list[Interaction]):
 
     @property
     def pairs(self) -> dict[tuple[str, str], float]:
-        """How much of the model the groups account for that have both features of a pair, in descending order.
+        """The sum of the shares of all groups that contain both features of a pair, in descending order.
 
         A group of three features counts for three pairs, so these shares may add up to more than 1.
         """

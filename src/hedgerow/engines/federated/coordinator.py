@@ -27,7 +27,8 @@ from hedgerow.schema import Schema
 from hedgerow.table import Coded, Keep, OwnersTable, PartitionedTable, Reading, Task
 
 PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before silent owners are queried again; each pause is twice as long
-PATIENCE = 60.0  # least seconds for one attempt by Flower, or a quarter of what is left: an owner that comes back is another node
+# Seconds for one attempt by Flower, or a quarter of those left if that is more: an owner that starts again is another node
+PATIENCE = 60.0
 FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message, as in cli/relay.py
 
 COORDINATOR = (

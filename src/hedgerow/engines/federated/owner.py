@@ -227,7 +227,7 @@ class Owner:
         self._alone = ExitStack()
         if not self._alone.enter_context(locked(Path(folder) / LOCK)):
             raise ConfigurationError(
-                f"another owner answers from {os.fspath(folder)}, in this process or another. Two would charge and answer apart; "
+                f"another owner answers from {os.fspath(folder)}, in this process or another. Two could charge a fit twice; "
                 "stop that one first."
             )
         if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
@@ -321,7 +321,8 @@ class Owner:
         if fit is None:
             checksums, nonce = Checksums(), os.urandom(NONCE_BYTES)
             fit = _Fit(packed_opening, nonce, self._engine(packed_opening, checksums))
-            self._create(name, packed_opening)  # a process that ends before the next one charges no second time
+            # Before the charge: if the process ends between the two, the fit is not charged twice
+            self._create(name, packed_opening)
             try:
                 fit.ledger.enter_context(self._ledger.reserve(unpacked_certificate(fit.given)))
             except HedgerowError:

@@ -179,8 +179,9 @@ class Rounds:
 
 def within(made: OneRound, most: Cost) -> OneRound:
     """Return a round with as much less budget as it needs to cost at most ``most``."""
-    if made.budget.concentrated:  # a round of another kind may be dearer
-        part = Fraction(float(most.total_mu_squared / cost(made.event).total_mu_squared)).limit_denominator(1 << 20)
+    # A round of another kind may be dearer; one of noise of owners has a rho alone.
+    if made.budget.concentrated and (of_made := cost(made.event).total_mu_squared):
+        part = Fraction(float(most.total_mu_squared / of_made)).limit_denominator(1 << 20)
         made = replace(made, budget=made.budget * min(part, Fraction(1)))
     less = ROUNDING
     while not cost(made.event).at_most(most):  # mostly by a rounding

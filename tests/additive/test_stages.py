@@ -24,7 +24,7 @@ from hedgerow.additive.plan import (
     Rounds,
     RoundSchedule,
 )
-from hedgerow.additive.round import CellRound, OneRound, PairRound
+from hedgerow.additive.round import CellRound, OneRound, PairRound, TurnRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded
@@ -154,6 +154,18 @@ def test_no_round_costs_more_than_its_units(delta, most_cuts, classes):
                 assert all(amount <= sums(most)[part] for part, amount in sums(found).items()), (units, cuts)
             else:
                 assert Fraction(999, 1000) * most.epsilon < found.epsilon <= most.epsilon
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_round_with_noise_of_owners_costs_more_than_its_units(classes):
+    """Its steps have a rho, and no other accountant."""
+    plan = plan_of(1, Fraction(1, 10**6), schema=SCHEMA.replace(classes=list(range(classes))), shares=2)
+    for units in (1, 2, 3, 7, 60, 119, 120, 240):
+        made = plan.stage.one(units, 0)
+        found, most = cost(made.event), plan.stage._cost.times(units)
+        assert type(made) is TurnRound
+        assert all(amount <= sums(most)[part] for part, amount in sums(found).items())
+        assert found.rho > Fraction(999, 1000) * most.rho
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "1", "10", "60"])

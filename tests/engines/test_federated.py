@@ -3,6 +3,7 @@
 import itertools
 import math
 import pickle
+import threading
 import zlib
 from dataclasses import replace
 from fractions import Fraction
@@ -15,7 +16,7 @@ from products import thinned
 from scipy.stats import kstest
 
 import hedgerow as hr
-from hedgerow import federated
+from hedgerow import federated, files
 from hedgerow.cli.decision import Decision
 from hedgerow.curator.survey import Ones, fine_encoder
 from hedgerow.engines.federated import coordinator, masks, messages, owner
@@ -395,6 +396,45 @@ def test_an_owner_that_stops_ends_the_fit(tmp_path):
     with pytest.raises(EngineError, match=r"south refuses.* stays charged: it was stopped"):
         fitted(*MODELS["classifier"], owners.records())
     assert float(owners.ledgers["north"].spent) == 3
+
+
+def test_an_owner_stops_after_the_answer_in_progress(tmp_path):
+    """An answer that goes on after the folder was freed could write over the log of the owner that is started there."""
+    south = Owners(tmp_path, made_up(CLASSES)).transport.owners["south"]
+    stopping = threading.Thread(target=south.stop)
+    with south._lock:  # as an answer holds it
+        stopping.start()
+        stopping.join(0.2)
+        with files.locked(tmp_path / "south" / owner.LOCK) as is_free:
+            assert not is_free
+    stopping.join()
+    with files.locked(tmp_path / "south" / owner.LOCK) as is_free:
+        assert is_free
+
+
+@pytest.mark.parametrize("argument", ["records", "name", "parties", "ledger", "colluding"])
+def test_an_owner_whose_arguments_are_wrong_keeps_its_folder_free(tmp_path, argument):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    owners.transport.owners["south"].stop()
+    records = hr.Records.from_batches(lambda: [owners.frames[0]], label="y")
+    given = {"records": records, "name": "south", "parties": owners.parties, "ledger": hr.Ledger(1), "colluding": 0}
+    with pytest.raises(ConfigurationError) as ended:  # whose frames a shell would keep
+        federated.Owner(folder=tmp_path / "south", **{**given, argument: {"parties": (), "colluding": 9}.get(argument)})
+    assert "another owner" not in str(ended.value)
+    federated.Owner(folder=tmp_path / "south", **given).stop()
+
+
+@pytest.mark.parametrize("name", ["A" * 32, "a" * 31, "a" * 31 + "\u00e9", "\uff41" * 32, "../" + "a" * 29, ["a"] * 32])
+def test_a_fit_has_one_name_on_every_file_system(tmp_path, name):
+    """Where letters of either case name one file, a fit under two names would answer two questions of one number."""
+    west = Owners(tmp_path, made_up(CLASSES)).transport.owners["west"]
+    refused = {"refused": "this is no identity of a fit"}
+    opening = messages.packed({"fit": name})
+    for request in (
+        {"kind": "begin", "opening": opening},
+        {"kind": "ask", "fit": name, "number": 1, "content": b""},
+    ):
+        assert told(west, request) == refused
 
 
 def test_owners_answer_fits_only(tmp_path):

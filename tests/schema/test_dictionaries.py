@@ -13,6 +13,7 @@ import hedgerow as hr
 from hedgerow.reading.cells import CategoryReader
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.table_file import open_table
+from hedgerow.reading.text_cells import CodedTexts, Texts
 from hedgerow.schema import Encoder
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
@@ -124,6 +125,15 @@ def test_text_that_many_cells_hold_is_asked_about_once(texts):
     columns.cells(0).through(lambda cells: asked.extend(cells) or np.zeros(len(cells), dtype=int))
     assert {"x", "y", None} <= set(asked) <= {"w", "x", "y", None}
     assert len(asked) <= 6
+
+
+def test_what_another_thread_reads_in_a_dictionary_is_not_taken_for_ones_own():
+    class Shared(Texts):  # another thread replaces the results after every step
+        results = property(lambda self: (len, np.array([9, 9, 9])), lambda self, made: None)
+
+    values = Shared(np.frombuffer(b"xy", dtype=np.uint8), np.array([0, 1, -1]), np.array([1, 2, -1]))
+    cells = CodedTexts(values, np.array([1, 0, -1, 1]))
+    assert CategoryReader(["x", "y"]).codes(cells).tolist() == [1, 0, 2, 1]
 
 
 def test_of_a_dictionary_with_more_values_than_cells_no_other_value_is_read():

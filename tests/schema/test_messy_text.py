@@ -1,5 +1,7 @@
 """Amounts, markers of one feature, codes compared as text, no-break spaces and ignored columns, wherever records are read."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,3 +127,15 @@ def test_wrong_declarations_are_refused(call, words):
 def test_a_unit_stands_inside_or_outside_of_brackets(text, number):
     found = NumberFormat(",", ".", amounts=True).number(text)
     assert found == number or (np.isnan(found) and np.isnan(number))
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\u00a0"])
+@pytest.mark.parametrize(
+    ("before", "after", "number"), [("1", "x", np.nan), ("1", "€", 1), ("(1", ")", -1), ("1", "--", np.nan)]
+)
+def test_the_time_to_read_an_amount_grows_as_its_letters_do(before, after, number, space):
+    """A time that grows with the square of the letters would be minutes."""
+    begun = time.process_time()
+    found = NumberFormat(amounts=True).number(before + 250_000 * space + after)
+    assert found == number or (np.isnan(found) and np.isnan(number))
+    assert time.process_time() - begun < 5

@@ -42,9 +42,10 @@ from hedgerow.reading.text_cells import Texts
 GROUP_MARKS = {" ": "[ \u00a0\u202f]", "'": "['\u2019]", "\u2019": "['\u2019]"}
 GROUP_MARKS |= dict.fromkeys("\u00a0\u202f", GROUP_MARKS[" "])
 # What an amount may have besides digits: a minus sign of any kind on one side, or brackets for it, and a unit, which is dropped.
+# Digits end at no white space, so that no place of many spaces is tried twice.
 MINUS, UNIT = "[-\u2212\u2013]", r"\s*+(?:[$€£¥₹%‰]|EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK)?+\s*+"
 AMOUNT = re.compile(
-    rf"{UNIT}(\(?)({MINUS}?){UNIT}({MINUS}?)([0-9][^-()]*?|[.,][0-9]+)({MINUS}?){UNIT}({MINUS}?)(\)?){UNIT}"
+    rf"{UNIT}(\(?)({MINUS}?){UNIT}({MINUS}?)([0-9](?:[^-()]*?[^-()\s])??|[.,][0-9]+)({MINUS}?){UNIT}({MINUS}?)(\)?){UNIT}"
 )
 FIELDS = {
     "%d": "(?P<day>[0-9]{1,2})",

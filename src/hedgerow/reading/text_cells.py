@@ -143,9 +143,10 @@ class CodedTexts(Texts):
         if len(self.values) > len(self):  # without a kernel, so that no number of records decides which kernels run
             used, places = np.unique(self.codes, return_inverse=True)
             return read(self.values[used])[places]
-        if self.values.results[0] != read:  # blocks of a column share its dictionary
-            self.values.results = read, read(self.values)
-        found: npt.NDArray[Any] = self.values.results[1][self.codes]
+        results = self.values.results  # blocks of a column share its dictionary
+        if results[0] != read:  # another thread may replace them at any time
+            results = self.values.results = read, read(self.values)
+        found: npt.NDArray[Any] = results[1][self.codes]
         return found
 
 

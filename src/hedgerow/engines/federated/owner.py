@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -33,6 +34,7 @@ from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
 
 FEWEST_OWNERS = 2
 NONCE_BYTES = 32
+IDENTITY = re.compile("[0-9a-f]{32}")  # of a fit
 LOCK = "owner.lock"  # in an owner's folder, held by the process that answers for it
 
 
@@ -224,12 +226,6 @@ class Owner:
     ) -> None:
         self._parties, self._places = tuple(parties), {one.name: place for place, one in enumerate(parties)}
         self._identity = Identity(folder)
-        self._alone = ExitStack()
-        if not self._alone.enter_context(locked(Path(folder) / LOCK)):
-            raise ConfigurationError(
-                f"another owner answers from {os.fspath(folder)}, in this process or another. Two could charge a fit twice; "
-                "stop that one first."
-            )
         if name not in self._places or self._parties[self._places[name]].key != self._identity.public:
             raise ConfigurationError(
                 f"no party {name!r} has this owner's key, {self._identity.public}; correct the parties."
@@ -243,6 +239,12 @@ class Owner:
                 "an owner keeps a ledger of its own; pass one of an hr.LedgerStore, or an hr.Ledger."
             )
         check_parties(parties, None if colluding == "trusted" else int(colluding))
+        self._alone = ExitStack()
+        if not self._alone.enter_context(locked(Path(folder) / LOCK)):
+            raise ConfigurationError(
+                f"another owner answers from {os.fspath(folder)}, in this process or another. Two could charge a fit twice; "
+                "stop that one first."
+            )
         self._records, self._name, self._folder, self._ledger = records, name, Path(folder), ledger
         self._schema, self._colluding, self._seeded = schema, colluding, seeded
         self._fits: dict[str, _Fit] = {}
@@ -254,8 +256,9 @@ class Owner:
 
     def stop(self) -> None:
         """Answer no more, so that fits in progress end, and free the folder. What was charged stays charged."""
-        self._stopped = True
-        self._alone.close()
+        with self._lock:  # after the answer in progress, which may write a log
+            self._stopped = True
+            self._alone.close()
 
     def handle(self, message: bytes) -> bytes:
         """Return the reply to a message: masked sums, or a refusal, which is a public sentence."""
@@ -395,7 +398,8 @@ class Owner:
                 fit.engine.close()
 
     def _path(self, name: str) -> Path:
-        if not (len(name) == 32 and name.isalnum()):
+        # Of other letters, a file system may take two names for one, and a fit under two names would answer twice.
+        if not (isinstance(name, str) and IDENTITY.fullmatch(name)):
             raise Refusal("this is no identity of a fit")
         return self._folder / f"{name}.fit"
 

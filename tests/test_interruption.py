@@ -105,6 +105,9 @@ OF_ALL = {
     "select_cut": lambda asked: asked.select_cut(SELECTION, [False, False], np.ones(4, dtype=np.bool_)),
     "select": lambda asked: asked.select(SELECTION, np.zeros((2, 2), dtype=np.int64)),
     "select_by_cell": lambda asked: select_by_cell(asked, len(asked._sums)),
+    "select_pair": lambda asked: asked.select_pair(
+        SELECTION, np.zeros(4, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
+    ),
     "sums": lambda asked: asked.sums(Candidate(1, 0, SPLITS.cut(0)), Geometric(HALF, GRADIENTS.l1)),
     "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }

@@ -44,6 +44,9 @@ class LeastSquares:
     vote_steps = VOTE_STEPS
     scores = property(lambda self: self)
 
+    def in_cells(self):
+        return self
+
     def start(self, released, deviation):
         records = max(float(released[0]), 1.0)
         return Start(records, 1.0, np.zeros(1, dtype=np.int64), np.array([records]))

@@ -49,7 +49,7 @@ def test_rounds_at_four_times_their_units_are_caught(monkeypatch):
     """The curator, which would refuse them, looks away."""
 
     def dear(self, units, cuts, kind=OneRound):
-        return kind(self._unit.loss, self.budget * Fraction(4 * units, self.units), cuts, self._unit.most_codes)
+        return kind(self._loss, self.budget * Fraction(4 * units, self.units), cuts, self._most_codes)
 
     monkeypatch.setattr(Rounds, "one", dear)
     monkeypatch.setattr(Cost, "at_most", lambda self, ceiling: True)

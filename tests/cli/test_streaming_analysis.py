@@ -108,7 +108,7 @@ def test_a_search_writes_a_model(patients, answer, run):
         (("search", "patients.csv", *SEARCH, "--try", "max_depth=2", "--out", "m"), "twice"),
         (("search", "patients.csv", *SEARCH, "--try", "depth=2", "--out", "m"), "no parameter 'depth'"),
         (("search", "patients.csv", *SEARCH, "--try", "max_bins", "--out", "m"), "no '='"),
-        (("search", "patients.csv", *SEARCH, "--try", "max_bins=few,4", "--out", "m"), "takes"),
+        (("search", "patients.csv", *SEARCH, "--try", "max_bins=few,4", "--out", "m"), "must be an integer"),
         (("search", "patients.csv", *SEARCH[:4], "--try", "max_bins=8", "--out", "m"), "1 candidates"),
         (("search", "patients.csv", *SEARCH, "--refit", 2, "--out", "m"), "refit"),
         (("schema", "release", "p*", "--epsilon", 1, *RELEASE, "--out", "s.toml"), "others; name those of one kind"),

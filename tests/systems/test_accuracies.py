@@ -32,7 +32,7 @@ SETS = {  # the signal of each set, about of unit variance
 }
 BOUND = 1.02
 MEASURED = {
-    "classifier": 0.13290,
+    "classifier": 0.13836,
     "squared": 0.02884,
     "squared, with noise": 0.03623,  # in which rounds count together
     "poisson": 0.06404,

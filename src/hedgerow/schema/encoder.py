@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from threading import Lock
 from typing import Any
 
@@ -75,12 +76,14 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _readers(self) -> dict[int, Callable[[Cells], npt.NDArray[Any]]]:
-        return {}  # of features that were read one by one; arrays of numbers need none
+    def _reader_of(self) -> Callable[[int], Callable[[Cells], npt.NDArray[Any]]]:
+        """The reader of a feature's cells, by its number; arrays of numbers need none."""
+        features, missing = [*self.schema.features.values()], self.schema.missing
+        return cache(lambda feature: features[feature].reader(missing))
 
     def __getstate__(self) -> dict[str, Any]:
         # The slots take far more memory than the edges, and both follow from the others.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_readers")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_reader_of")}
 
     def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
@@ -165,8 +168,6 @@ class _Pass:
             if is_plain and columns.matrix is not None:
                 together.append(i)
                 continue
-            if i not in encoder._readers:
-                encoder._readers[i] = feature.reader(encoder.schema.missing)
             none = columns.cells(i, 0, 0)
             is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
             (self._objects if is_object else self._single).append(i)
@@ -189,7 +190,7 @@ class _Pass:
 
     def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
         for i in features:
-            cells = self._encoder._readers[i](self._columns.cells(i, first, last))
+            cells = self._encoder._reader_of(i)(self._columns.cells(i, first, last))
             if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
                 self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
             else:

@@ -360,7 +360,8 @@ TWICE = (*DIVIDED, (1, 0, 0), (1, 1, 1))
 @pytest.mark.parametrize("kind", [CellRound, PairRound])
 def test_law_of_the_features_of_all_cells_loses_at_most_half_of_epsilon(kind, cuts):
     """What a round by cell selects has half of its budget: its cuts a quarter, or the pair that it begins with, and its cells."""
-    assert 0.3 < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **{**BY_CELL, "kind": kind}) <= 0.5
+    least = 0.3 if kind is CellRound or cuts < 2 else 0.15  # after a pair, a cut of these few records tells little
+    assert least < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **{**BY_CELL, "kind": kind}) <= 0.5
 
 
 @pytest.mark.full

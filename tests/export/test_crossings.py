@@ -100,7 +100,7 @@ def by_sql(model, typed, engine):
 
 
 def by_json(model, cells):
-    """Answers by what the JSON says of the text of cells: its format, and markers."""
+    """Reads cells as the exported JSON declares them: the format of their text, and the markers of missing ones."""
     answers = json.loads(model.to_json())["answers"]
     readers = [{"job": str}.get(feature["name"], partial(of_text, feature)) for feature in answers["features"]]
     read = {

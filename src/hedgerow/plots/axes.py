@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from hedgerow.errors import ConfigurationError, install_words
 from hedgerow.files import packaged_table
@@ -24,14 +25,12 @@ class Display:
 
     ax_: Any
     figure_: Any
+    _draw: ClassVar[Callable[..., None]]  # on given axes; a display of several axes has a ``plot`` of its own
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
         self._draw(self._axes(ax))
         return self
-
-    def _draw(self, ax: Any) -> None:
-        raise NotImplementedError  # a display of several axes has a ``plot`` of its own
 
     def _axes(self, ax: Any, width: float = 5.0, height: float = 4.6) -> Any:
         """Return the axes to draw on, or those of a new figure of this size in inches, and keep them."""

@@ -3,6 +3,7 @@
 import inspect
 import json
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -102,3 +103,13 @@ def answer(run):
         return json.loads(result.stdout)
 
     return call
+
+
+def commands_of(command, path=()):
+    """Yield the name and the command of everything that a group of commands offers."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from commands_of(command.get_command(context, name), (*path, name))
+    else:
+        yield " ".join(path), command

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 import pytest
-from people import SCHEMA, table_of_people
+from people import SCHEMA, commands_of, table_of_people
 
 import hedgerow as hr
 from hedgerow.cli import main
@@ -367,19 +367,15 @@ def test_an_option_reaches_the_call_that_it_is_about(row, received, known):
     assert value_of(row, received(row.command, row.words, row.files)) == row.value
 
 
-def options_of(command, path=()):
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from options_of(command.get_command(context, name), (*path, name))
-    else:
-        yield from (" ".join((*path, one.opts[0])) for one in command.params if isinstance(one, click.Option))
-
-
 def test_every_option_of_every_command_is_tested():
     rows = [f"{row.command} {row.option}" for row in ROWS]
     elsewhere = [name for names in ELSEWHERE.values() for name in names]
-    assert sorted({*rows, *elsewhere}) == sorted(options_of(main))
+    assert sorted({*rows, *elsewhere}) == sorted(
+        f"{name} {one.opts[0]}"
+        for name, command in commands_of(main)
+        for one in command.params
+        if isinstance(one, click.Option)
+    )
     assert not set(rows) & set(elsewhere)
     for file, names in ELSEWHERE.items():
         text = (TESTS / file).read_text("utf-8").replace("answer(", "answer(--json ")  # the fixture adds the option

@@ -215,10 +215,12 @@ class _Stage:
             raise RuntimeError("collecting tests starts threads of polars: a fork waits for ever")
         session.config._tmp_path_factory.getbasetemp()  # one folder for all trials
         modules = {}
+        order = self.trials._known([item.nodeid for item in session.items])
         for change in self.changes.values():
+            if change.tests and not change.chosen(order):
+                raise ValueError(f"there is no test of the name {' or '.join(change.tests)}")
             importlib.import_module(change.dotted)  # what is imported only as a test runs would not be found
             modules[change.module] = Patchable(change.dotted)
-        order = self.trials._known([item.nodeid for item in session.items])
         self.trials._seen.fresh.clear()
         for change in self.changes.values():
             if change.noticed_by in order.names:

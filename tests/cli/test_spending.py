@@ -191,7 +191,7 @@ def test_predictions_that_do_not_fit_fail_and_those_that_nobody_reads_are_quiet(
     train()
     with open("/dev/full", "w") as full:
         process = start("predict", "m.hedgerow", "people.csv", stdout=full)
-        assert process.communicate()[1] == "Error: No space left on device.\n"
+        assert process.communicate()[1] == "Error: stdout: No space left on device.\n"
     assert process.returncode == 1
     reading, writing = os.pipe()
     os.close(reading)

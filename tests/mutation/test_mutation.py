@@ -24,7 +24,7 @@ AMOUNTS = (
     "privacy/accounting.py",
     "tests/privacy/test_accountants.py::test_one_record_replaced_costs_four_times_as_much_where_costs_are_squares",
 )
-COINS = "mechanisms/kernels.py", "tests/mechanisms/test_chacha.py"
+COINS = "mechanisms/kernels.py", "tests/mechanisms/test_chacha.py::test_block_of_rfc_8439"
 
 TRY = """
 import json, sys
@@ -104,6 +104,11 @@ def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace(
 
 
 EXACT = "privacy/exact.py", "tests/privacy/test_exact_numbers.py::test_a_text_is_as_long_as_the_limit_and_no_longer"
+
+
+def test_a_change_whose_tests_are_not_found_is_not_said_to_survive(outcomes):
+    with pytest.raises(ValueError, match="no test of the name"):
+        outcomes(EXACT[0], EXACT[1].partition("::")[0], ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
 
 
 def test_a_constant_that_has_no_value_is_noticed(outcomes):

@@ -88,11 +88,13 @@ def name_below(lines: list[str], line: int, suffix: str, names: Mapping[int, str
 
 
 def qualified(tree: ast.AST, before: str = "") -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of every function and class."""
+    """Yield the line and the name of every function and class, and of every annotated table."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             yield node.lineno, f"{before}{node.name}"
             yield from qualified(node, f"{before}{node.name}.")
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id.isupper():
+            yield node.lineno, f"{before}{node.target.id}"
 
 
 @cache

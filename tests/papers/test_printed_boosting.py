@@ -1,6 +1,7 @@
 """Published boosting against plain twins, and the counterexamples to its guarantees."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 
@@ -232,8 +233,7 @@ def test_without_noise_it_is_adaboost():
     accuracy = np.mean((ours.decision(X) > 0) == y)
     assert accuracy >= theirs.score(X, y) - 0.03
     assert len(ours.alphas) == 20
-    staged = list(ours.staged_decision(X))
-    np.testing.assert_array_equal(staged[-1], ours.decision(X))
+    staged = [replace(ours, alphas=ours.alphas[:rounds]).decision(X) for rounds in range(1, 21)]
     losses = [np.exp(-(2 * y - 1) * log_odds / 2).mean() for log_odds in staged]
     assert all(after < before for before, after in pairwise(losses))
 
@@ -340,11 +340,8 @@ def test_training_on_a_mixed_set_with_missing_cells(system):
     shares = model.probabilities(X)
     assert shares.shape == (300, 2)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert model.importances().sum() == pytest.approx(1)
     if not system.startswith("dpada"):
         assert np.mean((shares[known, 1] > 0.5) == (y[known] == "yes")) > 0.7
-    *_, last = model.staged_answers(X)
-    np.testing.assert_array_equal(last, shares)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -368,8 +365,6 @@ def test_hardly_any_records_still_make_a_model(system, labels):
 def test_no_tree_means_one_half():
     model = boosting_plan(adaboost(), COINS, Fraction(1), rounds=3).fit_raw({"a": [], "b": []}, [], Randomness(1))
     np.testing.assert_array_equal(model.probabilities({"a": [0, 1], "b": [0, 1]}), np.full((2, 2), 0.5))
-    assert list(model.staged_decision({"a": [0], "b": [0]})) == []
-    assert model.importances().tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("classes", [["a", "b", "c"], ["a"]])

@@ -170,8 +170,6 @@ def test_a_fit_learns_where_noise_is_small(fitted):
     right = np.array(SCHEMA.classes)[model.probabilities(X).argmax(axis=1)] == y
     assert right[known].mean() > 0.75
     assert len(model.roots) == min(SYSTEMS[name].n_estimators, 5)
-    if (model.feature >= 0).any():
-        assert model.importances().sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

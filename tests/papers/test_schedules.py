@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.mechanisms import PublicChoice, Randomness
-from hedgerow.papers.dpada import SCHEDULES, after_first, even_rounds, random_rounds, thinned_rounds
+from hedgerow.papers.dpada import SCHEDULES
 
 # The largest number of marked rounds, and the mean of the number over the coins.
 LAWS = {
@@ -32,15 +32,15 @@ class Coins:
 
 @pytest.mark.parametrize(("rounds", "all_rounds", "even"), [(30, 29, 15), (50, 49, 25), (100, 99, 50)])
 def test_schedules_without_coins(rounds, all_rounds, even):
-    assert after_first(rounds, Randomness(1).draw).sum() == all_rounds
-    assert even_rounds(rounds, Randomness(1).draw).sum() == even
+    assert SCHEDULES["from-second"](rounds, Randomness(1).draw).sum() == all_rounds
+    assert SCHEDULES["swing"](rounds, Randomness(1).draw).sum() == even
 
 
 @pytest.mark.parametrize(("rounds", "coins", "thinned"), [(30, 14.5, 7.24), (50, 24.5, 12.24), (100, 49.5, 24.8)])
 def test_mean_numbers_of_noisy_rounds(rounds, coins, thinned):
     randomness = Randomness(7)
-    for schedule, mean in ((random_rounds, coins), (thinned_rounds, thinned)):
-        drawn = [schedule(rounds, randomness.draw).sum() for _ in range(2000)]
+    for schedule, mean in (("random", coins), ("improved", thinned)):
+        drawn = [SCHEDULES[schedule](rounds, randomness.draw).sum() for _ in range(2000)]
         error = np.std(drawn) / np.sqrt(len(drawn))
         assert abs(np.mean(drawn) - mean) < 5 * error + 0.06
 
@@ -58,5 +58,5 @@ def test_the_exact_law_of_the_number(name, rounds):
 
 
 def test_of_each_run_of_ones_the_first_stays():
-    marked = thinned_rounds(9, Coins([1, 1, 0, 1, 1, 1, 0, 0, 1]).draw)
+    marked = SCHEDULES["improved"](9, Coins([1, 1, 0, 1, 1, 1, 0, 0, 1]).draw)
     assert marked.tolist() == [False, False, False, True, False, False, False, False, True]

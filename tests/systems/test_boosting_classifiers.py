@@ -148,6 +148,14 @@ def test_weights_of_a_published_form_are_the_papers_and_its_decision_is_twice_th
     assert np.abs(model.decision_function(X)) == pytest.approx(2 * abs(model.model_.alphas[0]))
 
 
+def test_a_published_form_fits_and_predicts_only():
+    model = hr.DPAdaBoostClassifier(5.0, schema=TWO, variant="published", n_estimators=1, random_state=0).fit(X, Y)
+    with pytest.raises(hr.ConfigurationError, match="fit and predict only"):
+        _ = model.feature_importances_
+    with pytest.raises(hr.ConfigurationError, match="fit and predict only"):
+        next(model.staged_predict(X))
+
+
 # DPAda's paid rounds.
 
 

@@ -342,7 +342,7 @@ class PrivateEstimator(Exported, planning.Planned):
         their cell, and between the sides of its cuts; cells have equal weight. It is computed from released values and costs
         nothing.
         """
-        return self.model_.importances()
+        return self._exportable.model.importances()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

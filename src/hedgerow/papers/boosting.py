@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -27,7 +26,6 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostedSystem, Size
 from hedgerow.texts import short_repr
-from hedgerow.trees.forest import OF_ROUNDS
 
 Weights = npt.NDArray[Any]
 
@@ -49,12 +47,7 @@ class PrintedVote:  # DPAda: equation 6
     trees: PrintedTrees
     alphas: Floats
 
-    importance_rule: ClassVar[str] = OF_ROUNDS
-
     __repr__ = short_repr
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        return accumulate(self._terms(np.ascontiguousarray(self.trees.branching.read(X).T)))
 
     def decision(self, X: Any) -> Floats:
         """Return the second class's log-odds, of shape (records,); zeros if training stopped before the first tree."""
@@ -68,21 +61,11 @@ class PrintedVote:  # DPAda: equation 6
 
     def probabilities(self, X: Any) -> Floats:
         """Return probabilities, (records, classes); both are one half where the log-odds are 0 [our choice]."""
-        return _shares(self.decision(X))
-
-    def staged_answers(self, X: Any) -> Iterator[Floats]:
-        return map(_shares, self.staged_decision(X))
-
-    def importances(self) -> Floats:
-        return self.trees.importances()
+        second = (1 + np.tanh(self.decision(X) / 2)) / 2  # 1 / (1 + exp(-log_odds)), which passes the range of no float
+        return np.stack((1 - second, second), axis=1)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**self.trees.to_arrays(), "alphas": self.alphas}
-
-
-def _shares(log_odds: Floats) -> Floats:
-    second = (1 + np.tanh(log_odds / 2)) / 2  # 1 / (1 + exp(-log_odds)), which passes the range of no float
-    return np.stack((1 - second, second), axis=1)
 
 
 # Sums of weights, and stumps

@@ -39,47 +39,30 @@ EXAMPLE = 101  # records, half of them less one misclassified
 Ties = Literal["each", "shared", "one"]
 
 
-def every_round(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 3
-    """Mark every round: DPAda, algorithm 3 to the letter."""
-    return np.ones(rounds, dtype=np.bool_)
-
-
-def after_first(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 21
-    """Mark every round from the second on: DPAda, equation 21."""
-    return np.asarray(np.arange(1, rounds + 1) > 1)
-
-
-def even_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 4; equations 17, 18 and 22; definition 5
-    """Mark every second round, from the second on: DPAda_Swing, equation 18."""
-    return np.asarray(np.arange(1, rounds + 1) % 2 == 0)
-
-
-def random_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 5; equations 20 and 23
-    """Mark every round from the second on whose fair coin shows a one: DPAda_Random, equation 20."""
-    return np.asarray(_coins(rounds, draw) & (np.arange(rounds) > 0))
-
-
-def thinned_rounds(rounds: int, draw: Draw) -> Truth:  # DPAda: algorithm 6; equation 24; definition 7
-    """Mark every round whose fair coin shows a one after the round before showed a zero: DPAda_Improved, definition 7.
-
-    Of each run of ones only the first stays. The paper states this for runs between two zeros. A run that begins in the first
-    round leaves nothing, and one that lasts to the end its first, since only then theorem 1 is true [inferred].
-    """
-    coin = _coins(rounds, draw)
-    return np.asarray(coin & ~np.append(True, coin[:-1]))
-
-
 def _coins(rounds: int, draw: Draw) -> Truth:  # DPAda: equation 19; definition 6
     return np.asarray(draw(PublicChoice(), np.ones((rounds, 2), dtype=np.int64)) == 1)
 
 
+def _thinned(coin: Truth) -> Truth:
+    """Mark a one after a zero: of each run of ones only the first.
+
+    The paper states this for runs between two zeros. A run that begins in the first round leaves nothing, and one that lasts to
+    the end its first, since only then theorem 1 is true [inferred].
+    """
+    return coin & ~np.append(True, coin[:-1])
+
+
 # From a number of rounds and a source of draws to which rounds are marked.
+# DPAda: algorithm 3; equation 21
+# DPAda: algorithm 4; equations 17, 18 and 22; definition 5
+# DPAda: algorithm 5; equations 20 and 23
+# DPAda: algorithm 6; equation 24; definition 7
 SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
-    "all": every_round,
-    "from-second": after_first,
-    "swing": even_rounds,
-    "random": random_rounds,
-    "improved": thinned_rounds,
+    "all": lambda rounds, draw: np.ones(rounds, dtype=np.bool_),
+    "from-second": lambda rounds, draw: np.arange(rounds) > 0,
+    "swing": lambda rounds, draw: np.arange(rounds) % 2 == 1,
+    "random": lambda rounds, draw: _coins(rounds, draw) & (np.arange(rounds) > 0),
+    "improved": lambda rounds, draw: _thinned(_coins(rounds, draw)),
 }
 
 

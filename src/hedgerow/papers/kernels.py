@@ -158,17 +158,6 @@ def intervals(ranks, values, labels, records, start, node, feature, low, high, n
 
 
 @compiled
-def largest_of_runs(keys, start, out):
-    """Write where the largest key of each run stands.  IN keys (keys,), start (runs + 1,).  OUT out (runs,)."""
-    for run in range(len(start) - 1):
-        best = start[run]
-        for place in range(start[run] + 1, start[run + 1]):
-            if keys[place] > keys[best]:
-                best = place
-        out[run] = best
-
-
-@compiled
 def branches(columns, records, node, feature, low, high, left, bins, out):
     """Write the branch that each record takes in its node.
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.mechanisms import Exponential, PermuteAndFlip
 from hedgerow.mechanisms.kernels import Stream, next_word
-from hedgerow.papers import kernels
 
 SEED_WORDS = 4  # 256 bits
 
@@ -78,8 +77,9 @@ class IntervalChoice:
         with np.errstate(divide="ignore"):
             keys = float(self.epsilon / self.score_range) * score + np.log(right - left)
         keys += generator.gumbel(size=len(score))
-        chosen = np.empty(len(start) - 1, dtype=np.int64)
-        kernels.largest_of_runs(keys, start, chosen)
+        largest = np.repeat(np.maximum.reduceat(keys, start[:-1]), np.diff(start))
+        places = np.flatnonzero(keys == largest)
+        chosen = places[np.searchsorted(places, start[:-1])]  # the first of equals
         low, high = left[chosen], right[chosen]
         return score[chosen], low + generator.random(len(chosen)) * (high - low)
 

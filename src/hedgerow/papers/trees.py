@@ -6,14 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.estimator import PrivateClassifier, PublicCoins, RawPlan
-from hedgerow.export.form import importances
 from hedgerow.files import packaged_table
 from hedgerow.mechanisms import Randomness
 from hedgerow.papers import kernels
@@ -23,7 +22,6 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 from hedgerow.systems.base import Size
 from hedgerow.texts import short_repr
-from hedgerow.trees.forest import OF_TESTS
 
 REASONS = packaged_table("hedgerow.papers", "reasons")
 
@@ -45,8 +43,6 @@ class PrintedTrees:
     low: Floats  # the range that a numeric test cuts into bins, or twice the point of a cut; 0 for other nodes
     high: Floats
     left: Truth  # (nodes, codes): which codes go left where a test has two groups of them
-
-    importance_rule: ClassVar[str] = OF_TESTS
 
     __repr__ = short_repr
 
@@ -114,9 +110,6 @@ class PrintedTrees:
         votes = self.votes(np.ascontiguousarray(self.branching.read(X).T))
         n_classes = votes.shape[1]
         return np.asarray((votes * n_classes + 1) / (n_classes * (len(self.roots) + 1)))
-
-    def importances(self) -> Floats:
-        return importances(self.roots, self.feature, self.first_child, len(self.branching.schema.names))
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {name: array for name, array in vars(self).items() if name != "branching"}

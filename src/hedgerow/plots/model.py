@@ -128,9 +128,11 @@ class ImportancesDisplay(Display):
             shares = estimator.interactions_.pairs
             names, words = [" x ".join(pair) for pair in shares], "share of the rounds that use both"
             return cls(names, np.array([*shares.values()]), words=words, max_features=max_features).plot(ax)
-        noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
+        importances, noise = estimator.feature_importances_, None
+        if isinstance(model, AdditiveModel):
+            noise = noise_by_feature(model)
         given = {"words": model.importance_rule, "max_features": max_features}
-        return cls(estimator.schema_.names, estimator.feature_importances_, noise, **given).plot(ax)
+        return cls(estimator.schema_.names, importances, noise, **given).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""

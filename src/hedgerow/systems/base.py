@@ -42,11 +42,11 @@ class BoostingClassifier(PrivateClassifier):
 
     def staged_decision_function(self, X: Any) -> Iterator[Floats]:
         """Yield ``decision_function`` after the first round, after the second, and so on."""
-        yield from map(self._order.margins, self.model_.staged_decision(self._features_of(X)))
+        yield from map(self._order.margins, self._exportable.model.staged_decision(self._features_of(X)))
 
     def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
         """Yield ``predict_proba`` after the first round, after the second, and so on."""
-        yield from map(self._order.columns, self.model_.staged_answers(self._features_of(X)))
+        yield from map(self._order.columns, self._exportable.model.staged_answers(self._features_of(X)))
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
         """Yield ``predict`` after the first round, after the second, and so on."""

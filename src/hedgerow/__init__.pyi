@@ -1,19 +1,14 @@
 """The public names of hedgerow, and the module that each is in: type checkers read this file, and so does ``__init__.py``."""
 
 from hedgerow import audit as audit, datasets as datasets, engines as engines, plots as plots
-from hedgerow.analysis import (
-    FitPlan as FitPlan,
-    GroupCards as GroupCards,
-    HeldOut as HeldOut,
-    PrivateSearchCV as PrivateSearchCV,
-    RegressionCard as RegressionCard,
-    ReleasedSchema as ReleasedSchema,
-    ReportCard as ReportCard,
-    evaluate as evaluate,
-    hold_out as hold_out,
-    plan as plan,
-    private_schema as private_schema,
-)
+from hedgerow.analysis.classification_card import ReportCard as ReportCard
+from hedgerow.analysis.evaluation import evaluate as evaluate
+from hedgerow.analysis.group_cards import GroupCards as GroupCards
+from hedgerow.analysis.held_out import HeldOut as HeldOut, hold_out as hold_out
+from hedgerow.analysis.outlook import FitPlan as FitPlan, plan as plan
+from hedgerow.analysis.regression_card import RegressionCard as RegressionCard
+from hedgerow.analysis.release import ReleasedSchema as ReleasedSchema, private_schema as private_schema
+from hedgerow.analysis.search import PrivateSearchCV as PrivateSearchCV
 from hedgerow.curator import Curator as Curator
 from hedgerow.engines import federated as federated
 from hedgerow.engines.records import Records as Records
@@ -39,19 +34,17 @@ from hedgerow.ledgers.store import LedgerStore as LedgerStore
 from hedgerow.papers.cart import CARTDPsAdaBoostClassifier as CARTDPsAdaBoostClassifier
 from hedgerow.papers.dpada import *
 from hedgerow.papers.edprf import *
-from hedgerow.plots import (
-    AuditDisplay as AuditDisplay,
+from hedgerow.plots.features import FeatureDisplay as FeatureDisplay
+from hedgerow.plots.model import ExplanationDisplay as ExplanationDisplay, ImportancesDisplay as ImportancesDisplay
+from hedgerow.plots.report import (
     CalibrationDisplay as CalibrationDisplay,
     ConfusionMatrixDisplay as ConfusionMatrixDisplay,
-    ExplanationDisplay as ExplanationDisplay,
-    FeatureDisplay as FeatureDisplay,
     GroupsDisplay as GroupsDisplay,
-    ImportancesDisplay as ImportancesDisplay,
-    PlanDisplay as PlanDisplay,
     PredictionErrorDisplay as PredictionErrorDisplay,
     ROCDisplay as ROCDisplay,
     ResidualDisplay as ResidualDisplay,
 )
+from hedgerow.plots.utility import AuditDisplay as AuditDisplay, PlanDisplay as PlanDisplay
 from hedgerow.privacy.certificate import Certificate as Certificate
 from hedgerow.schema import (
     Boolean as Boolean,

@@ -25,8 +25,9 @@ from sklearn.metrics import (
 )
 
 import hedgerow as hr
-from hedgerow.analysis import evaluate, private_schema
 from hedgerow.analysis.card import MOST_BINS
+from hedgerow.analysis.evaluation import evaluate
+from hedgerow.analysis.release import private_schema
 from hedgerow.mechanisms import Geometric, Randomness
 from hedgerow.privacy.accounting import cost
 

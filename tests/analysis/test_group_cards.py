@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.analysis import evaluate
+from hedgerow.analysis.evaluation import evaluate
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:.*no released count")

@@ -10,9 +10,10 @@ from helpers import select_by_cell
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.analysis import classification_card, evaluate
+from hedgerow.analysis import classification_card
 from hedgerow.analysis.card import RECORDS, cut_points, made_up_answers
 from hedgerow.analysis.classification_card import ScoreGrid, usual_bins
+from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.regression_card import PREDICTIONS
 
 pytestmark = pytest.mark.filterwarnings("ignore:no released count", "ignore:the noisy number of records")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.analysis import private_schema
 from hedgerow.analysis.ranges import RangePlan, exponential_grid, tail_errors, uniform_grid
+from hedgerow.analysis.release import private_schema
 
 GRID = uniform_grid(0, 64)
 SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in "ab"}, classes=[0, 1])

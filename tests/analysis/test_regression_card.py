@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import hedgerow as hr
-from hedgerow.analysis import evaluate
+from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.regression_card import ResidualGrid, error_of_sums
 from hedgerow.mechanisms import Geometric, RoundedNormal
 from hedgerow.privacy.accounting import cost

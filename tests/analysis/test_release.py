@@ -15,10 +15,9 @@ import pytest
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.analysis import private_schema
 from hedgerow.analysis import ranges as ranges_module
 from hedgerow.analysis.ranges import bounded, entry_of
-from hedgerow.analysis.release import NO_VALUE
+from hedgerow.analysis.release import NO_VALUE, private_schema
 from hedgerow.mechanisms import Geometric, PassesThreshold, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.reading.cells import count_values, object_array, public_value

@@ -12,9 +12,10 @@ import pytest
 from release_helpers import Scripted, beyond
 
 import hedgerow as hr
-from hedgerow.analysis import private_schema, ranges
+from hedgerow.analysis import ranges
 from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.ranges import RangePlan
+from hedgerow.analysis.release import private_schema
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import exact_law, worst_loss
 from hedgerow.mechanisms import Geometric

@@ -12,9 +12,9 @@ from PIL import Image
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError
-from hedgerow.plots import AuditDisplay, Page
+from hedgerow.plots import Page
 from hedgerow.plots.axes import new_figure, png_bytes
-from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
+from hedgerow.plots.utility import AuditDisplay, Line, PrivacyUtilityDisplay
 
 matplotlib.use("Agg")
 

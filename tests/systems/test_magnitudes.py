@@ -71,7 +71,7 @@ def test_features(kind, ends, tmp_path):
     use_everywhere(model, X, y, tmp_path)
     if kind is not hr.ForestClassifier:
         pytest.importorskip("matplotlib").use("Agg")
-        hr.plots.FeatureDisplay.from_estimator(model)
+        hr.FeatureDisplay.from_estimator(model)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ from hedgerow.cli.inputs import file_digest, read_parameters, write_json
 from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.export.archive import read_archive
 from hedgerow.export.signature import Signature, signature_of
-from hedgerow.plots import AuditDisplay, Page
+from hedgerow.plots import Page
 from hedgerow.plots.axes import new_figure
+from hedgerow.plots.utility import AuditDisplay
 from hedgerow.privacy.accounting import check_adjacency
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text

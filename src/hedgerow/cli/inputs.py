@@ -16,8 +16,8 @@ from typing import Any, Self
 
 import click
 
-from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.release import NO_VALUE
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query

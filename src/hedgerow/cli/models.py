@@ -15,7 +15,7 @@ import click
 import numpy as np
 
 from hedgerow.additive.model import AdditiveModel
-from hedgerow.analysis import GroupCards
+from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
 from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json, write_out
 from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting

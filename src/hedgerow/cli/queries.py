@@ -9,17 +9,21 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import GroupCards, PrivateSearchCV, RegressionCard, ReportCard, private_schema
-from hedgerow.analysis import evaluate as evaluate_model
-from hedgerow.analysis import plan as plan_fit
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.classification_card import ReportCard
+from hedgerow.analysis.evaluation import evaluate as evaluate_model
 from hedgerow.analysis.evaluation import group_of
+from hedgerow.analysis.group_cards import GroupCards
+from hedgerow.analysis.outlook import plan as plan_fit
+from hedgerow.analysis.regression_card import RegressionCard
+from hedgerow.analysis.release import private_schema
+from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LARGEST_CARD, atomic_file, read_place
-from hedgerow.plots import PlanDisplay
 from hedgerow.plots.axes import new_figure
+from hedgerow.plots.utility import PlanDisplay
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import COMMAS
 from hedgerow.reading.table_file import TableFile, compare_header

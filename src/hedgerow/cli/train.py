@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from hedgerow.analysis import evaluate, hold_out
 from hedgerow.analysis.card import Card
+from hedgerow.analysis.evaluation import evaluate
 from hedgerow.analysis.group_cards import GroupCards
+from hedgerow.analysis.held_out import hold_out
 from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.engines.records import Records

@@ -6,29 +6,5 @@ scikit-learn.
 """
 
 from hedgerow.plots.card import Page
-from hedgerow.plots.features import FeatureDisplay
-from hedgerow.plots.model import ExplanationDisplay, ImportancesDisplay
-from hedgerow.plots.report import (
-    CalibrationDisplay,
-    ConfusionMatrixDisplay,
-    GroupsDisplay,
-    PredictionErrorDisplay,
-    ResidualDisplay,
-    ROCDisplay,
-)
-from hedgerow.plots.utility import AuditDisplay, PlanDisplay
 
-__all__ = [
-    "AuditDisplay",
-    "CalibrationDisplay",
-    "ConfusionMatrixDisplay",
-    "ExplanationDisplay",
-    "FeatureDisplay",
-    "GroupsDisplay",
-    "ImportancesDisplay",
-    "Page",
-    "PlanDisplay",
-    "PredictionErrorDisplay",
-    "ROCDisplay",
-    "ResidualDisplay",
-]
+__all__ = ["Page"]

@@ -10,8 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.analysis import FitPlan, plan
-from hedgerow.analysis.outlook import benchmarks_of
+from hedgerow.analysis.outlook import FitPlan, benchmarks_of, plan
 from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, new_grid, shown, wrapped
 from hedgerow.schema import Schema
 

@@ -99,9 +99,6 @@ def test_figures_are_near_the_raw_ones(n_classes):
     bins = card.calibration(label)
     assert bins.records.sum() == pytest.approx(4000, rel=0.02)
     assert np.average(bins.observed, weights=bins.records) == pytest.approx((y == label).mean(), abs=0.01)
-    precision = card.precision_recall_curve(label)
-    assert precision.y[-1] == pytest.approx((y == label).mean(), abs=0.001)
-    assert precision.x[-1] == 1
 
 
 def coverage(model, cards, truths, sampling, deviation=1.0):

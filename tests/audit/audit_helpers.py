@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
 
 from hedgerow.audit import Grid
 from hedgerow.audit.exact import total, worst_loss
+from hedgerow.audit.losses import Laws, check_labels
 from hedgerow.mechanisms import Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import Pure
 from hedgerow.privacy.exact import Dyadic
@@ -28,6 +30,26 @@ class Codes:
         """There are no neighboring bins to merge."""
         assert all(np.array_equal(codes, np.arange(n)) for codes, n in zip(into, self.n_codes, strict=True))
         return self
+
+
+def neighbors(records, most, adjacency):
+    """Yield all data sets of at most so many of some records, each with its neighbors; one record is public knowledge."""
+    for size in range(1, most) if adjacency == "add-remove" else range(most - 1, most):
+        for common in combinations_with_replacement(records, size):
+            if adjacency == "add-remove":
+                yield from ((common, (*common, record)) for record in records)
+            else:
+                for i, record in enumerate(records):
+                    yield from (((*common, record), (*common, other)) for other in records[i + 1 :])
+
+
+def exact_search(estimator, records, *, most=2, grid=None):
+    """Return the worst finding over all small pairs, and the number of pairs."""
+    laws = Laws(estimator, "draws", grid or Grid())
+    check_labels(records, estimator)
+    pairs = list(neighbors(records, most, laws.claim.adjacency))
+    losses = [laws.loss(*pair) for pair in pairs]
+    return laws.finding(*pairs[int(np.argmax(losses))], "the worst"), len(pairs)
 
 
 def worst_over(laws) -> float:

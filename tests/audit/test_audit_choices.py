@@ -4,11 +4,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from audit_helpers import exact_search
 
 import hedgerow as hr
 from hedgerow.additive.plan import Rounds
 from hedgerow.additive.round import OneRound
-from hedgerow.audit import Grid, exact_loss, exact_search
+from hedgerow.audit import Grid, exact_loss
 from hedgerow.privacy.accounting import Cost
 from hedgerow.systems import hedgerow
 
@@ -27,7 +28,7 @@ def chosen(monkeypatch, search=False):
     estimator = hr.HedgerowClassifier(epsilon=1.0, schema=ONE)
     grid = Grid((0,), (0, 10**6))
     if search:
-        return exact_search(estimator, RECORDS, most=2, grid=grid).loss
+        return exact_search(estimator, RECORDS, most=2, grid=grid)[0].loss
     return exact_loss(estimator, RECORDS[:1], RECORDS, grid=grid).loss
 
 

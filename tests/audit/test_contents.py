@@ -167,7 +167,7 @@ def test_more_rounds_than_there_can_be_are_found(tmp_path):
 
 
 OF_COUNTS = {
-    "real noise": (lambda d, a: a.update(counts=a["counts"] + 0.25), "holds real numbers, such as"),
+    "real noise": (lambda d, a: a.update(counts=a["counts"] + 0.25), "are not what its plan releases"),
     "counts of inner nodes": (
         lambda d, a: a["counts"].__setitem__(0, [17, 4]),
         "no leaves hold counts, which no step releases",

@@ -168,7 +168,7 @@ def test_a_selection_alone_loses_more_than_it_is_charged(monkeypatch):
 BY_CONTENTS = {
     "bins are taken from the data": (take_bins_from_the_data, {"max_bins": 2}, "model_.encoder._all_edges"),
     "raw counts are kept": (keep_raw_counts, {}, "attribute model_.raw"),
-    "noise is not rounded": (release_real_noise, {}, "the array counts holds real numbers, such as"),
+    "noise is not rounded": (release_real_noise, {}, "are not what its plan releases"),
 }
 
 

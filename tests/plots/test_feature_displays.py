@@ -144,20 +144,12 @@ def test_a_grid_holds_the_most_important_features_first():
         hr.FeatureDisplay.from_estimator(MODELS[2], "age", ax=axes)
 
 
-def test_other_boosters_have_curves_without_a_band():
-    model = hr.DPAdaBoostClassifier(10.0, schema=SCHEMAS[2], random_state=0).fit(TABLE, Y[2])
-    [panel] = feature_panels(model, "age")
-    assert panel.effect.deviation is None
-    assert panel.effect.values[:, 0] == pytest.approx(model.model_.curve(0) - model.model_.curve(0).mean())
-    hr.FeatureDisplay.from_estimator(model)
-
-
 @pytest.mark.parametrize(
     ("kind", "options", "features", "words"),
     [
         (hr.EDPRFClassifier, {}, None, "no curve for each feature"),
-        (hr.SmoothBoostClassifier, {"max_depth": 3}, None, "no curve for each feature"),
-        (hr.DPAdaBoostClassifier, {}, [("age", "day")], "no pair"),
+        (hr.SmoothBoostClassifier, {}, None, "no curve for each feature"),
+        (hr.HedgerowClassifier, {"delta": 1e-6}, [("age", "day", "$job")], "no pair"),
         (hr.HedgerowClassifier, {"delta": 1e-6}, "income", "no feature 'income'"),
         (hr.HedgerowClassifier, {"delta": 1e-6}, [("age", "age")], "no pair"),
     ],

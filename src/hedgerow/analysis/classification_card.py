@@ -272,14 +272,6 @@ class ReportCard(Card):
     def _clear(self, records: Floats) -> Any:
         return records > CLEAR * math.sqrt(2) * self.deviation
 
-    def precision_recall_curve(self, label: Value | None = None) -> Curve:
-        """Return the precision (y) by the recall (x) of a class; by default the positive class."""
-        own, others = (np.maximum(np.cumsum(part), 0.0) for part in self._descending(label))
-        predicted = own + others
-        precision = np.divide(own, predicted, out=np.ones_like(own), where=predicted > 0)
-        recall = _shares(self._descending(label)[0])
-        return Curve(recall, np.concatenate(([1.0], precision)), self._thresholds(label))
-
     def calibration(self, label: Value | None = None) -> Calibration:
         """Return how often a class is the label, by bins of its probability; by default the positive class."""
         place = self._place(label)

@@ -43,7 +43,6 @@ EXPLAINED = {  # arrays of trees and cells that exist only if such a step was ch
     "sums": ("gradients",),
     "edges": ("specializations", "fine bins"),
 }
-CUT_POINTS = ("edges",)  # of a public grid, which restoring checks
 
 NEAR = 0.25  # in deviations of the planned noise: with less noise, more counts are nearer to zero than this
 CHANCE = 1e-6  # that the planned noise leaves so many counts near zero, whatever the records are
@@ -152,7 +151,7 @@ def _check_file(path: str | os.PathLike[str]) -> tuple[Certificate, list[str], e
         model = load(path)
         words = [*_foreign(path, document, model), *_words(model, arrays)]
     except FileFormatError as error:
-        words = [*_reals(arrays, certificate), f"the model's arrays are not what its plan releases: {error}"]
+        words = [f"the model's arrays are not what its plan releases: {error}"]
     return certificate, words, model
 
 
@@ -228,26 +227,14 @@ def _certificate(
     if estimator.random_state is not None and not stored.seeded:
         yield "the certificate says that the noise has no seed, but the model was fitted with random_state"
     if stored.event != again.event:
-        missing = [line for line in again.lines if line not in stored.lines]
-        added = [line for line in stored.lines if line not in again.lines]
-        yield from (
-            f"the certificate leaves out what the plan does on level {line.level}: {line.purpose}, {line.cost}"
-            for line in missing
-        )
-        yield from (
-            f"the certificate charges for what the plan does not do on level {line.level}: {line.purpose}, {line.cost}"
-            for line in added
-        )
-        if not missing and not added:
-            yield "the certificate's steps are those of the plan, but they are added up in another way"
-
-
-def _reals(arrays: Arrays, certificate: Certificate) -> Iterator[str]:
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and name not in CUT_POINTS and not certificate.unprotected:
-            broken = array[array != np.rint(array)]
-            example = f", such as {float(broken[0])!r}" if len(broken) else ""
-            yield f"the array {name} holds real numbers{example}, and not the integers that noise on counts gives"
+        yield "the certificate's steps are not those of the plan"
+        for words, one, other in (
+            ("leaves out what the plan does", again, stored),
+            ("adds to the plan", stored, again),
+        ):
+            for line in one.lines:
+                if line not in other.lines:
+                    yield f"the certificate {words} on level {line.level}: {line.purpose}, {line.cost}"
 
 
 def _trees(forest: Forest, plan: estimators.Plan, certificate: Certificate) -> Iterator[str]:

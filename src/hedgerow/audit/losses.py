@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import combinations_with_replacement
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
-
-import numpy as np
 
 from hedgerow.audit.exact import Grid, Law, exact_law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, Plan, PrivateEstimator, RawPlan, claim_of, draw_coins, plan_of, run
 from hedgerow.mechanisms import Randomness
-from hedgerow.privacy.accounting import Adjacency
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.persons import read_groups
 from hedgerow.schema.encoder import Encoder
@@ -84,53 +80,6 @@ def exact_loss(
     laws = Laws(estimator, told, grid)
     rows, who = neighbors_of(estimator, laws.claim, first, second, groups)
     return laws.finding(*rows, pair, who)
-
-
-def exact_search(
-    estimator: PrivateEstimator, records: Sequence[Row], *, most: int = 2, told: Told = "draws", grid: Grid = Grid()
-) -> Finding:
-    """Return the worst finding of ``exact_loss`` over all data sets of at most so many of some records, and their neighbors.
-
-    Parameters
-    ----------
-    estimator, told, grid
-        See ``exact_loss``.
-    records : sequence of tuple
-        The records that data sets are made of, each as often as it may be.
-    most : int
-        The records of the larger data set of a pair.
-
-    Returns
-    -------
-    Finding
-        The one of the largest loss; the claim is refuted where that is above the epsilon of the estimator.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> from hedgerow.audit import exact_search
-    >>> schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
-    >>> model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, n_estimators=1, max_depth=1)
-    >>> exact_search(model, [("x", "no"), ("y", "yes")]).refuted
-    False
-    """
-    laws = Laws(estimator, told, grid)
-    check_labels(records, estimator)
-    pairs = list(_neighbors(records, most, laws.claim.adjacency))
-    losses = [laws.loss(*pair) for pair in pairs]
-    worst = pairs[int(np.argmax(losses))]
-    return laws.finding(*worst, f"{difference(*worst)} (the worst of {len(pairs)} pairs)")
-
-
-def _neighbors(records: Sequence[Row], most: int, adjacency: Adjacency) -> Iterator[tuple[Rows, Rows]]:
-    rest = range(1, most) if adjacency == "add-remove" else range(most - 1, most)  # one record is public knowledge
-    for size in rest:
-        for common in combinations_with_replacement(records, size):
-            if adjacency == "add-remove":
-                yield from ((common, (*common, record)) for record in records)
-            else:
-                for i, record in enumerate(records):
-                    yield from (((*common, record), (*common, other)) for other in records[i + 1 :])
 
 
 def planned(estimator: PrivateEstimator) -> tuple[Claim, Plan | RawPlan]:

@@ -38,7 +38,6 @@ from hedgerow.plots.report import (
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
-from hedgerow.trees import BoostedModel
 
 BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
 MOST_INDENTED = 15  # characters
@@ -230,8 +229,7 @@ def _learned(estimator: PrivateEstimator, page: Page) -> None:
         figure = new_figure(6.4, 0.9 + 0.28 * min(len(names), MOST_FEATURES))
         display = ImportancesDisplay.from_estimator(estimator, max_features=MOST_FEATURES, ax=figure.subplots())
         page.figure(figure, f"Importances: {display.words}.")
-        model = estimator.model_
-        if isinstance(model, AdditiveModel) or (isinstance(model, BoostedModel) and model.form.depth <= 1):
+        if isinstance(estimator.model_, AdditiveModel):
             panels = feature_panels(estimator, [names[j] for j in ranked if importances[j] > 0])
             target, classes = outcome_words(estimator), ClassOrder.of(estimator.schema_).classes
             figures = [_drawn(FeatureDisplay([panel], classes, target=target)) for panel in panels]

@@ -17,7 +17,6 @@ from hedgerow.estimator import ClassOrder
 from hedgerow.plots.axes import BLUE, COLORS, GREY, Display, framed, new_grid, shown, wrapped
 from hedgerow.schema import Date, Encoder, Numeric
 from hedgerow.texts import short_repr
-from hedgerow.trees import BoostedModel
 
 Column = tuple[Floats, Floats | None, str, str]  # of one class: values, half-widths of the band, color and label
 
@@ -62,15 +61,15 @@ class FeaturePanel:
 def feature_panels(
     estimator: Any, features: str | Iterable[str | tuple[str, str]] | None = None
 ) -> tuple[FeaturePanel, ...]:
-    """Return the panels of features, and of pairs of features, of a booster all of whose trees test one feature.
+    """Return the panels of features, and of pairs of features, of an additive model.
 
     Without ``features`` they are the six of the largest importances. A model without curves is refused. Classes are in the order
     of ``classes_``; for two classes there is one column.
     """
     model, names, order = estimator.model_, list(estimator.schema_.names), ClassOrder.of(estimator.schema_)
-    if not isinstance(model, AdditiveModel) and not (isinstance(model, BoostedModel) and model.form.depth <= 1):
+    if not isinstance(model, AdditiveModel):
         raise ConfigurationError(
-            f"{type(estimator).__name__} has no curve for each feature: its model is no sum of trees of one feature. Fit "
+            f"{type(estimator).__name__} has no curve for each feature. Fit "
             "hr.HedgerowClassifier or hr.HedgerowRegressor, or show one prediction by hr.ExplanationDisplay."
         )
     if features is None:
@@ -83,20 +82,9 @@ def feature_panels(
         if unknown:
             raise ConfigurationError(f"there is no feature {unknown[0]!r}; pass one of {', '.join(map(str, names))}.")
         places = sorted(map(names.index, of))
-        effect: Curve | Pair
-        if len(of) == 1 and isinstance(model, AdditiveModel):
-            effect = curve_of(model, places[0])
-        elif len(of) == 1:
-            values = model.curve(places[0]).reshape(int(model.encoder.n_codes[places[0]]), -1)
-            even = np.full(len(values), 1 / len(values))
-            effect = Curve(values - values.mean(axis=0), None, even, np.ones(len(values), dtype=np.bool_))
-        elif isinstance(model, AdditiveModel) and len(set(places)) == 2:
-            effect = pair_of(model, *places)
-        else:
-            raise ConfigurationError(
-                f"{of} is no pair whose curves a model could have: pass two different features of an hr.HedgerowClassifier "
-                "or hr.HedgerowRegressor."
-            )
+        if len(of) > 2 or len(set(places)) < len(of):
+            raise ConfigurationError(f"{of} is no pair; pass two different features.")
+        effect = curve_of(model, places[0]) if len(of) == 1 else pair_of(model, *places)
         deviation = effect.deviation
         if deviation is not None and deviation.shape[-1] > 1:
             deviation = order.columns(deviation)
@@ -122,7 +110,7 @@ class FeatureDisplay(Display):
     weighted by what was released about the cells. The panel of a pair is a map of the joint contribution of both features beyond
     that; cells that noise alone may explain are grey. Curves are centered on their mean. The band shows the uncertainty from the
     added noise only. It does not include the bias of smoothing, sampling variation of the records or the selection of features
-    (docs/curves.md). Other boosters have no band. Everything drawn is computed from released values and costs nothing.
+    (docs/curves.md). Everything drawn is computed from released values and costs nothing.
 
     Parameters
     ----------

@@ -118,16 +118,9 @@ class ImportancesDisplay(Display):
     max_features: int = field(default=20, kw_only=True)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, max_features: int = 20, pairs: bool = False, ax: Any = None) -> Self:
-        """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on.
-
-        With ``pairs`` the bars are those of two features that rounds use together, by ``interactions_``.
-        """
+    def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
+        """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on."""
         model = estimator.model_
-        if pairs:
-            shares = estimator.interactions_.pairs
-            names, words = [" x ".join(pair) for pair in shares], "share of the rounds that use both"
-            return cls(names, np.array([*shares.values()]), words=words, max_features=max_features).plot(ax)
         importances, noise = estimator.feature_importances_, None
         if isinstance(model, AdditiveModel):
             noise = noise_by_feature(model)

@@ -224,10 +224,12 @@ class StartingEstimator(PrivateEstimator):
         return cast(AdditiveModel, self.model_)
 
     def feature_curve(self, feature: str) -> FeatureCurve:
-        """Return what each code of a feature means, and what it adds to the outcome, (codes,). Released values: no cost.
+        """Return what each code of a feature means, and what it adds. Released values: no cost.
 
-        ``print`` shows its steps. What the feature adds in cells of cuts is not included. If ``loss_`` of a regressor is
-        "poisson", or with ``outcome_transform="log"``, curves add up to the log of the outcome.
+        ``print`` shows its steps. A regressor's curve, (codes,), adds to the outcome, or to its log if ``loss_`` is "poisson" or
+        with ``outcome_transform="log"``. A classifier's, (codes, classes), adds to ``decision_function``; for two classes it is
+        (codes,), the log-odds of ``classes_[1]`` (docs/log-odds.md). It omits what the feature adds in cells of cuts, which is in
+        ``interactions_``, and is 0 for a feature that only these use: ``hr.FeatureDisplay`` draws all that it adds.
         """
         model, names = self._model, self._model.encoder.schema.names
         if feature not in names:
@@ -428,13 +430,3 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
             given["signs"] = ClassOrder.of(schema).signs(given["signs"])
         weights = None if self.class_weight is None else class_weights(self.class_weight, schema)
         return AdditivePlan(RULES, schema, claim, weights=weights, **given)
-
-    def feature_curve(self, feature: str) -> FeatureCurve:
-        """Return what each code of a feature means, and what it adds to ``decision_function``. Released values: no cost.
-
-        The second array is of shape (codes, classes), or (codes,) for two classes: the log-odds of ``classes_[1]``. It omits what
-        the feature adds in cells of cuts, which is in ``interactions_``, and is 0 for a feature that only these use:
-        ``hr.FeatureDisplay`` draws all that it adds. See docs/log-odds.md for the relation to
-        ``predict_proba``.
-        """
-        return super().feature_curve(feature)

@@ -174,15 +174,6 @@ class BoostedModel(ForestModel):
             self.forest.trees.add_votes(codes, self.votes, sums, slice(tree, tree + 1))
             yield sums
 
-    def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
-        form, total = self.form, np.zeros((int(self.encoder.n_codes[feature]), self.votes.shape[1]), dtype=np.int64)
-        for root in form.roots[form.test[form.roots] >= 0].tolist():
-            test = form.test[root]
-            if form.feature[test] == feature:
-                total += self.votes[form.first_child[root] + form.codes_to_branches(test)]
-        return self.shown(total / self.vote_steps)
-
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**super().to_arrays(), "votes": self.votes}
 

@@ -1,7 +1,5 @@
 """Pictures of a regressor: its curves in the outcome's unit, and what its report card says."""
 
-from types import SimpleNamespace
-
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,6 +65,13 @@ def test_residuals_are_drawn_with_their_quantiles(model, card):
     X, y = sample(20_000, 1)
     residuals = y - model.predict(X)
     drawn = [line.get_xdata()[0] for line in display.ax_.lines[1:]]
+    assert [text.get_text().split(":")[0] for text in display.ax_.get_legend().texts] == [
+        "5%",
+        "25%",
+        "50%",
+        "75%",
+        "95%",
+    ]
     for share, residual in zip(SHARES, drawn, strict=True):
         assert -0.5 < residual - np.quantile(residuals, share) < 3  # the upper end of a bin
     low, high = display.ax_.get_xlim()
@@ -79,22 +84,3 @@ def test_calibration_of_a_regressor_is_near_the_diagonal(card):
     np.testing.assert_array_equal(observed, card.calibration().observed)
     np.testing.assert_allclose(observed, predicted, atol=2)
     assert display.ax_.get_ylabel() == "mean outcome"
-
-
-class CloseQuantiles:
-    """What a card says of residuals whose middle quantiles lie close together."""
-
-    residual_shares = np.full(100, 0.01)
-    grid = SimpleNamespace(residuals=np.linspace(-100, 100, 101))
-
-    def quantile(self, share):
-        return dict(zip(SHARES, (-40.0, -2.0, 0.0, 1.0, 60.0), strict=True))[share]
-
-
-def test_quantiles_that_lie_close_together_have_labels_that_do_not_overlap():
-    display = hr.ResidualDisplay(CloseQuantiles()).plot()
-    display.figure_.canvas.draw()
-    boxes = [label.get_window_extent() for label in display.ax_.texts]
-    assert len(boxes) == 5
-    assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
-    assert display.ax_.get_title(loc="left").count("\n") == 3  # above three rows of labels

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import html
 import os
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -38,9 +37,6 @@ from hedgerow.plots.report import (
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
-
-BEFORE_ENTRY = re.compile(r" *(?:- |[a-z_]+ {2,})?")
-MOST_INDENTED = 15  # characters
 
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
 MOST_FEATURES = 20  # features whose importances are listed
@@ -83,8 +79,8 @@ class Page:
         return self
 
     def lines(self, text: str) -> Self:
-        """Add text whose line breaks and spaces are kept; what does not fit on a line continues below its own beginning."""
-        self._parts.append(f"<pre>{''.join(map(_hanging, text.splitlines()))}</pre>")
+        """Add text whose line breaks and spaces are kept."""
+        self._parts.append(f"<pre>{html.escape(text)}</pre>")
         return self
 
     def table(self, headers: Sequence[object], rows: Iterable[Sequence[object]]) -> Self:
@@ -122,14 +118,6 @@ class Page:
         with atomic_file(path, replace=replace) as part:
             part.write_text(self.html(), encoding="utf-8")
         return Path(path)
-
-
-def _hanging(line: str) -> str:
-    """Return a line whose rest, where it is too long, stands below its entry: behind a name or the mark of a list."""
-    entry = BEFORE_ENTRY.match(line)
-    indented = 0 if entry is None else entry.end()
-    width = min(indented + 2 * (0 < indented == len(line) - len(line.lstrip())), MOST_INDENTED)
-    return f'<span style="padding-left: {width}ch; text-indent: -{width}ch">{html.escape(line) or "<br>"}</span>'
 
 
 def write_card(

@@ -17,7 +17,6 @@ from hedgerow.schema.features import Value
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the outcomes or residuals below the quantiles that are drawn
 MOST_SHOWN = 0.995  # share of the residuals within the picture
-LABEL, ROW = 0.08, 0.045  # width of a label, and height of a row of labels, as shares of the picture
 
 
 @dataclass(eq=False, repr=False)
@@ -155,18 +154,11 @@ class ResidualDisplay(CardDisplay):
         ax.axvline(0, color=GREY, linewidth=0.8)
         ax.set_xlim(bins[min(first, len(shares) - 1)], bins[min(last + 1, len(shares))])
         ax.set_yticks([])
-        left, right = ax.get_xlim()
-        ends: list[float] = []  # of the labels in each row: a label is in the lowest where it meets none before it
         for share in SHARES:
             residual = self.card.quantile(share)
-            at = (residual - left) / (right - left)
-            row = next((number for number, end in enumerate(ends) if at - end >= LABEL), len(ends))
-            ends[row:] = [at, *ends[row + 1 :]]
-            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--")
-            place = (residual, 1.0 + ROW * row)
-            ax.annotate(f"{share:.0%}", place, xycoords=("data", "axes fraction"), fontsize=8, ha="center", va="bottom")
-        title = "Residuals and their quantiles, from noisy counts" + "\n" * max(len(ends), 1)
-        framed(ax, title, "residual (outcome less prediction)", "density")
+            ax.axvline(residual, color=RED, linewidth=0.8, linestyle="--", label=f"{share:.0%}: {residual:.3g}")
+        ax.legend(fontsize=8, frameon=False, handlelength=0)
+        framed(ax, "Residuals and their quantiles, from noisy counts", "residual (outcome less prediction)", "density")
         ax.locator_params(axis="x", nbins=5)
 
 

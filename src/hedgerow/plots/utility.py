@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,7 +13,6 @@ from hedgerow.analysis.outlook import FitPlan, benchmarks_of, plan
 from hedgerow.plots.axes import BLUE, COLORS, GREY, RED, Display, framed, new_grid, shown, wrapped
 from hedgerow.schema import Schema
 
-DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^vPX*"
 
 
@@ -22,7 +20,7 @@ MARKERS = "osD^vPX*"
 class Line:
     """One system: the mean of a measure at each x, and the half-width of its band (the standard deviation of its runs).
 
-    ``like`` names the line with the same color, such as the same system in its other form.
+    ``like`` names the line whose color a reported one has.
     """
 
     label: str
@@ -51,19 +49,16 @@ class PrivacyUtilityDisplay(Display):
     def plot(self, ax: Any = None, *, legend: bool = True) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
         ax, self.artists_ = self._axes(ax, 6.4, 4.2), {}
-        families = list(dict.fromkeys([*self.order, *(line.like or line.label for line in self.lines)]))
-        seen: dict[str, int] = defaultdict(int)
+        labels = list(dict.fromkeys([*self.order, *(line.label for line in self.lines)]))
         for line in self.lines:
-            family = line.like or line.label
-            number = families.index(family)
-            color, dashes = COLORS[number % len(COLORS)], DASHES[seen[family] % len(DASHES)]
+            number = labels.index(line.label)
+            color = COLORS[number % len(COLORS)]
             style = {"color": color, "marker": MARKERS[number % len(MARKERS)], "markersize": 4, "linewidth": 1.5}
-            (self.artists_[line.label],) = ax.plot(line.x, line.mean, dashes, **style)
+            (self.artists_[line.label],) = ax.plot(line.x, line.mean, **style)
             mean, spread = np.array(line.mean), np.array(line.spread)
             ax.fill_between(line.x, mean - spread, mean + spread, color=color, alpha=0.13, linewidth=0)
-            seen[family] += 1
         for line in self.reported:
-            color = COLORS[families.index(line.like) % len(COLORS)] if line.like in families else "black"
+            color = COLORS[labels.index(line.like) % len(COLORS)] if line.like in labels else "black"
             style = {"marker": "o", "markersize": 9, "markerfacecolor": "none", "color": color}
             (self.artists_[line.label],) = ax.plot(line.x, line.mean, linestyle="none", **style)
         if self.log:
@@ -204,8 +199,7 @@ class AuditDisplay(Display):
             if infinite:
                 ax.plot([right], [place], marker=">", markersize=10, color=color, clip_on=False)
             ax.plot([row.epsilon] * 2, [place - 0.36, place + 0.36], color="black", linewidth=1.6)
-            sure = "exact" if row.confidence >= 1 else f"at {100 * row.confidence:.12g} %"
-            how = sure if row.attack == sure else f"{row.attack}, {sure}"
+            how = "exact" if row.confidence >= 1 else f"at {100 * row.confidence:.12g} %"
             beside = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
             bound = "infinite" if infinite else f"{row.loss:.3g}"
             ax.annotate(shown(f"{bound} ({how})"), (1.03, place), color=color, **beside)

@@ -98,10 +98,8 @@ def test_a_page_is_one_file_that_needs_no_other(tmp_path):
 
 
 def test_lines_keep_their_breaks_and_spaces():
-    assert (
-        "<pre>Privacy certificate\n  holds      yes &amp; no</pre>"
-        in text
-    )
+    text = Page("p").lines("Privacy certificate\n  holds      yes & no").html()
+    assert "<pre>Privacy certificate\n  holds      yes &amp; no</pre>" in text
 
 
 def test_a_page_takes_figures_displays_and_bytes():

@@ -16,7 +16,6 @@ from hedgerow.papers.reproduce.fits import (
     KEY,
     MEASURES,
     TASKS,
-    Baseline,
     Fit,
     load_split,
     measured,
@@ -234,13 +233,3 @@ def test_only_what_is_wanted_is_measured_and_it_is_the_same():
     whole, some = measured(FITS[1]), measured(FITS[1], {"small": {"accuracy", "f1"}})
     assert {name for name in MEASURES if some[name]} == {"accuracy", "f1"}
     assert all(whole[name] == some[name] for name in (*KEY, "accuracy", "f1"))
-
-
-@pytest.mark.usefixtures("small_tasks")
-def test_a_rule_that_knew_one_class_alone_has_a_share_for_both():
-    split = load_split("small")
-    one = split.y_train == "no"
-    model = Baseline("majority", split.schema).fit(
-        {name: column[one] for name, column in split.X_train.items()}, split.y_train[one]
-    )
-    assert model.predict_proba(split.X_test)[:2].tolist() == [[1, 0], [1, 0]]

@@ -219,19 +219,9 @@ def test_the_same_command_gives_the_same_files_and_runs_nothing_again(request_of
     assert (tmp_path / "rows/small.csv").read_bytes() == rows
 
 
-def test_what_is_not_at_hand_is_said_and_left_out(request_of):
-    said = []
-    written = run.reproduce(**request_of("paper/fig1", "paper/fig2", seeds=1), say=said.append)
-    assert [path.name for path in written if "fig2" in path.name] == []
-    assert said == [
-        "the lost set is not at hand: the set is on no disk; put it there.",
-        "paper/fig2 is left out: it needs the lost set.",
-    ]
-
-
-def test_with_no_data_at_all_the_error_says_where_to_get_it(request_of, tmp_path):
+def test_without_the_data_the_error_says_where_to_get_it(request_of, tmp_path):
     with pytest.raises(DatasetError, match="put it there"):
-        run.reproduce(**request_of("paper/fig2"), say=lambda text: None)
+        run.reproduce(**request_of("paper/fig2"))
     assert not (tmp_path / "out").exists()
 
 

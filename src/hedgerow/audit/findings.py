@@ -13,7 +13,6 @@ from scipy.stats import beta, binom
 from hedgerow.arrays import Floats
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.systems import list_systems
-from hedgerow.texts import html_table
 
 CONFIDENCE = 0.999  # the default of every audit
 LARGEST_LOSS = 60.0
@@ -103,10 +102,6 @@ class Finding:
             f"  {self.words}",
         ]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        title, *lines = str(self).splitlines()
-        return html_table(title, [(line.strip(),) for line in lines])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the verdict as plain values; infinite losses are the text ``"infinity"``."""

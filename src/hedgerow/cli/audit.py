@@ -170,5 +170,5 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, r
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
     settings: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "pack": pack}
-    for path in run(names, out, rows or out / "rows", **settings, say=lambda text: click.echo(text, err=True)):
+    for path in run(names, out, rows or out / "rows", **settings):
         click.echo(path)

@@ -29,7 +29,7 @@ from hedgerow.privacy.certificate import Certificate, starts_from
 from hedgerow.privacy.claim import Claim, Start
 from hedgerow.schema import Schema
 from hedgerow.systems.base import BoostingClassifier
-from hedgerow.texts import MOST_ROWS, html_table, printable, short_repr
+from hedgerow.texts import MOST_ROWS, printable, short_repr
 
 STARTED = (1,)  # stored with a model that started from another, so that a loaded model plans as the fit did
 RULE = (
@@ -100,21 +100,15 @@ class FeatureCurve(NamedTuple):
     def __repr__(self) -> str:
         return short_repr(self)
 
-    def _steps(self) -> list[tuple[str, ...]]:
-        """Return the runs of codes that add the same, each with its first and its last label."""
-        rows = list(zip(self.labels, self.values.reshape(len(self.labels), -1).tolist(), strict=True))
-        runs = ([label for label, _ in run] for _, run in groupby(rows, lambda row: row[1]))
-        added = (values for values, _ in groupby(row[1] for row in rows))
-        return [
-            (printable(run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}"), *(f"{value:+.3f}" for value in values))
-            for run, values in zip(runs, added, strict=True)
-        ]
-
     def __str__(self) -> str:
-        return "\n".join(f"{'  '.join(added)}  {label}" for label, *added in self._steps())
-
-    def _repr_html_(self) -> str:
-        return html_table("a feature's curve", self._steps(), ("value", "adds"))
+        """Return the runs of codes that add the same, each with its first and its last label."""
+        lines = []
+        rows = zip(self.values.reshape(len(self.labels), -1).tolist(), self.labels, strict=True)
+        for values, run in groupby(rows, lambda row: row[0]):
+            labels = [label for _, label in run]
+            words = labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}"
+            lines.append(f"{'  '.join(f'{value:+.3f}' for value in values)}  {printable(words)}")
+        return "\n".join(lines)
 
 
 class Interactions(list[Interaction]):
@@ -135,17 +129,11 @@ class Interactions(list[Interaction]):
     def __repr__(self) -> str:
         return f"<Interactions: {len(self)} groups of features, {100 * sum(group.share for group in self):.0f} % of the model>"
 
-    def _rows(self) -> list[tuple[str, str]]:
-        return [(" x ".join(map(printable, pair)), f"{100 * share:.1f} %") for pair, share in self.pairs.items()]
-
     def __str__(self) -> str:
-        rows = self._rows()
-        lines = (f"  {share:>7}  {name}" for name, share in rows[:MOST_ROWS])
+        rows = list(self.pairs.items())
+        lines = (f"  {100 * share:5.1f} %  {' x '.join(map(printable, pair))}" for pair, share in rows[:MOST_ROWS])
         more = [f"  and {len(rows) - MOST_ROWS} more"] if len(rows) > MOST_ROWS else []
         return "\n".join([f"{self!r}; pairs of features in rounds together:", *lines, *more])
-
-    def _repr_html_(self) -> str:
-        return html_table(repr(self)[1:-1], self._rows(), ("features in rounds together", "of the model"))
 
 
 class StartingEstimator(PrivateEstimator):

@@ -155,18 +155,15 @@ class Baseline:
         self._schema = schema
         self._reads = system != "majority"
         self._model = BASELINES[system](**settings)
-        self.classes_ = np.asarray(schema.classes)
 
     def fit(self, columns: Columns, y: npt.NDArray[Any]) -> Self:
         self._model.fit(self._matrix(columns), y)
+        self.classes_ = self._model.classes_
         return self
 
     def predict_proba(self, columns: Columns) -> npt.NDArray[np.float64]:
-        """Return one row per record and one column per class; zeros for a class that trained nothing."""
-        known = self._model.predict_proba(self._matrix(columns))
-        out = np.zeros((len(known), len(self.classes_)))
-        out[:, np.flatnonzero(np.isin(self.classes_, self._model.classes_))] = known
-        return out
+        probabilities: npt.NDArray[np.float64] = self._model.predict_proba(self._matrix(columns))
+        return probabilities
 
     def _matrix(self, columns: Columns) -> npt.NDArray[np.float32]:
         if not self._reads:

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hedgerow.errors import DatasetError
 from hedgerow.files import atomic_file
 from hedgerow.papers.reproduce.drawing import draw
 from hedgerow.papers.reproduce.experiment import FORMS, Experiment, Results
-from hedgerow.papers.reproduce.fits import TASKS, Fit, Row, load_split, measured, pack_rows, run_grid
+from hedgerow.papers.reproduce.fits import Fit, Row, load_split, measured, pack_rows, run_grid
 from hedgerow.papers.reproduce.pages import Section, headline, markdown_page, readme, section_of
 from hedgerow.papers.reproduce.statements import PAPERS, Paper, experiments_named, short_name
 from hedgerow.papers.reproduce.verdicts import low_to_high
@@ -28,7 +27,6 @@ def reproduce(
     seeds: int | None = None,
     jobs: int = 1,
     pack: bool = False,
-    say: Callable[[str], None] = print,
     show: Callable[[str], None] = print,
 ) -> list[Path]:
     """Run what is missing, then write the figures, the small tables and the pages; show headlines, return what was written.
@@ -37,11 +35,12 @@ def reproduce(
     of 0 runs nothing and writes the pages from the rows that there are. ``rows`` is a folder of CSV files of single fits, one for
     each data set, which are read first and added to; ``pack`` joins them into one compressed file for each paper in the end.
 
-    An unknown name, or a lack of matplotlib, is a ConfigurationError; no data set of any experiment at hand a DatasetError.
+    An unknown name, or a lack of matplotlib, is a ConfigurationError; a data set that is not at hand is a DatasetError.
     """
     chosen = experiments_named(names)
     new_figure(1, 1)  # without matplotlib nothing is run
-    chosen = _at_hand(chosen, say)
+    for task in dict.fromkeys(task for experiment in chosen for task in experiment.tasks if jobs):
+        load_split(task)  # nor without the data
     out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made is known before hours of work
     own = [(paper, [one for one in chosen if one.name.startswith(f"{paper.name}/")]) for paper in PAPERS]
     measured_rows = _run(own, rows, seeds, jobs)
@@ -64,27 +63,6 @@ def reproduce(
     if pack:
         written += pack_rows(rows, {paper.name: frozenset(paper.measures) for paper in PAPERS})
     return written
-
-
-def _at_hand(experiments: Sequence[Experiment], say: Callable[[str], None]) -> tuple[Experiment, ...]:
-    """Return the experiments whose data sets can be found, and say what is left out."""
-    lost: dict[str, DatasetError] = {}
-    for task in dict.fromkeys(task for experiment in experiments for task in experiment.tasks):
-        try:
-            load_split(task)
-        except DatasetError as error:
-            lost[task] = error
-            say(f"{TASKS[task].title} is not at hand: {error}")
-    kept = []
-    for experiment in experiments:
-        missing = [TASKS[task].title for task in experiment.tasks if task in lost]
-        if missing:
-            say(f"{experiment.name} is left out: it needs {', '.join(missing)}.")
-        else:
-            kept.append(experiment)
-    if lost and not any(experiment.curves for experiment in kept):
-        raise next(iter(lost.values()))
-    return tuple(kept)
 
 
 def _run(

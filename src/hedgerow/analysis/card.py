@@ -311,7 +311,6 @@ class Card:
 
     @property
     def _significant(self) -> Floats:
-        """The counts that figures are computed from."""
         return self.counts
 
     def _known(self, name: str) -> tuple[str, Callable[[float], float]]:

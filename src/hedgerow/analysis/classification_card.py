@@ -84,7 +84,6 @@ class ScoreGrid:
         return {"cuts": [list(each) for each in self.cuts]}
 
     def ends(self, k: int) -> tuple[Floats, Floats]:
-        """Return the lower and the upper ends of the bins of class k's probability."""
         cuts = self.cuts[0 if self.n_classes == 2 else k]
         lower, upper = np.array([0.0, *cuts]), np.array([*cuts, 1.0])
         return (1 - upper[::-1], 1 - lower[::-1]) if self.n_classes == 2 and k == 0 else (lower, upper)
@@ -96,7 +95,6 @@ class ScoreGrid:
 
     @property
     def predicted(self) -> Integers:
-        """The predicted class of each cell of a label, in the first histogram."""
         if self.n_classes != 2:
             return np.arange(self.n_classes)
         return (np.arange(len(self.cuts[0]) + 1) > self.cuts[0].index(0.5)).astype(np.int64)
@@ -325,7 +323,6 @@ class ReportCard(Card):
         return [(float(part.sum()), math.sqrt(len(part)) * self.deviation) for part in parts]
 
     def _is_clear(self, counts: Floats) -> bool:
-        """Return whether the sum of noisy counts stands out from its noise."""
         return bool(counts.sum() > CLEAR * math.sqrt(len(counts)) * self.deviation)
 
     def _figure(self, name: str, counts: Floats) -> tuple[Figure, Floats]:

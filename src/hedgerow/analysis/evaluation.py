@@ -202,7 +202,6 @@ class Groups:
         return len(self.values) + 1
 
     def of(self, cells: Any) -> Integers:
-        """Return the group of each cell, by that cell alone."""
         return np.minimum(self.reader(cells), len(self.values), dtype=np.int64)
 
 

@@ -203,7 +203,6 @@ def _read_once(given: Any) -> Any:
 
 
 def rows_of(given: Any, chosen: Mask) -> Any:
-    """Return the chosen rows of a table, a column or a list, in a container of the same type."""
     if given is None:
         return None
     if isinstance(given, Mapping):

@@ -46,7 +46,6 @@ def reader_of(feature: Feature, missing: Sequence[str]) -> Callable[[Cells], npt
 
 
 def bounded(feature: Feature, low: float, high: float) -> tuple[float, float] | None:
-    """Return what is left of a range within the line of a column, None where nothing is."""
     if isinstance(feature, Date):
         low, high = max(low, FIRST), min(high, LAST)
     return (low, high) if low < high else None

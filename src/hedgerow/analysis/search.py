@@ -160,7 +160,6 @@ class Comparison:
         return Parallel((*(plan.event for plan, _ in self.plans), self._choice), label)
 
     def run(self, parts: Parts, randomness: Randomness) -> tuple[int, estimators.Model, Sequence[str]]:
-        """Return which candidate is the best, its model, and the warnings of its fit."""
         compared, *trained = divided(self.validation, len(self.plans))
         fits = []
         for (plan, _), part in zip(self.plans, trained, strict=True):
@@ -183,7 +182,6 @@ def planned(
 
 
 def divided(validation: float, candidates: int) -> list[range]:
-    """Return the shares of records that candidates are compared on, and then those of each candidate."""
     kept = max(1, round(validation * SHARES))
     each, more = divmod(SHARES - kept, candidates)
     bounds = [0, *accumulate([each + (i < more) for i in range(candidates)], initial=kept)]

@@ -272,7 +272,6 @@ def private_trials() -> list[Trial]:
 
 
 def published_trials() -> list[Trial]:
-    """Return the attacks on the published forms, each on the counterexamples to it."""
     return [
         system_trial(name, case_named(pair), "add-remove", variant="published")
         for name, pairs in COUNTEREXAMPLES.items()

@@ -94,7 +94,6 @@ CLOSER_FOR: Mapping[str, Sequence[str]] = TABLES["closer-for"]  # closer pairs f
 
 
 def _schema(columns: Mapping[str, list[Any]]) -> Schema:
-    """Return a schema of two classes: of text values, or of a range."""
     features = {
         name: Categorical(values) if isinstance(values[0], str) else Numeric(*values)
         for name, values in columns.items()
@@ -116,7 +115,6 @@ GENERAL, CLOSER, PUBLISHED = (
 
 
 def case(name: str) -> Case:
-    """Return a case by its name, or raise ConfigurationError with the names that exist."""
     known = {each.name: each for each in (*GENERAL, *CLOSER, *PUBLISHED)}
     if name not in known:
         raise ConfigurationError(f"there is no pair {name!r}; choose one of {', '.join(known)}.")

@@ -302,7 +302,6 @@ def scale_findings(model: estimators.Model, plan: estimators.Plan) -> Iterator[s
 
 
 def _counts(model: estimators.Model, plan: estimators.Plan) -> Iterator[tuple[str, npt.NDArray[np.int64], Noise]]:
-    """Yield the released counts of a model with the least noise that the plan adds to any of them."""
     if isinstance(model, CellsModel) and isinstance(plan, CellsPlan):
         yield "counts of cells", model.counts.ravel(), plan.noise
     if isinstance(model, ForestModel) and model.forest.counts is not None:

@@ -139,7 +139,6 @@ class Replay(mechanisms.Randomness):
         return np.array(grid.answers)[np.array(cells, dtype=np.intp)].reshape(counts.shape)
 
     def assign(self, coin: mechanisms.Coin, about: Any) -> npt.NDArray[np.int32]:
-        """Return the scripted part of each record; these outcomes stay hidden."""
         items: Iterator[Any] = iter(about) if isinstance(coin, mechanisms.WeightedCoin) else iter([about] * about)
         outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
         self.last = len(self.laws), len(self.told)
@@ -183,7 +182,6 @@ class ScriptedCoins(mechanisms.Coins):
     fell: dict[tuple[int, int], npt.NDArray[np.int32]] = field(default_factory=dict)
 
     def parts(self, first_row: int, about: Any) -> npt.NDArray[np.int32]:
-        """Return the scripted part of each of some records: the same whenever they are asked for, as a record has one."""
         if not isinstance(about, int):
             return self.replay.assign(self.coin, about)
         if (first_row, about) not in self.fell:

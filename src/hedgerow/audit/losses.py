@@ -90,8 +90,6 @@ def planned(estimator: PrivateEstimator) -> tuple[Claim, Plan | RawPlan]:
 
 
 class Laws:
-    """The exact laws of fits of one estimator, each worked out once."""
-
     def __init__(self, estimator: PrivateEstimator, told: Told, grid: Grid) -> None:
         self.claim, self._plan = planned(estimator)
         self._estimator = estimator
@@ -136,7 +134,6 @@ class Laws:
 
 
 def read_rows(rows: Rows, ids: Ids, claim: Claim) -> tuple[list[Row], list[Any], Callable[[Randomness], Keep | None]]:
-    """Return the cells and the labels of records, and which of them count."""
     groups = read_groups(ids, len(rows), ())
     return (
         [row[:-1] for row in rows],

@@ -317,7 +317,6 @@ def _log_law(mechanism: Any, *item: Any) -> Floats:
 
 
 def _log_at_most(noise: Geometric, room: Any) -> Any:
-    """Return ln P(noise <= room) for integers."""
     rate = float(noise.rate.fraction)
     above = np.exp(-rate * (np.maximum(room, -1) + 1)) / (1 + math.exp(-rate))
     return np.where(room >= 0, np.log1p(-above), rate * np.minimum(room, 0) - math.log1p(math.exp(-rate)))

@@ -55,7 +55,6 @@ class PrintedVote:  # DPAda: equation 6
         return sum(self._terms(columns), start=np.zeros(columns.shape[1]))
 
     def _terms(self, columns: Floats) -> Iterator[Floats]:
-        """Yield 2 alpha_t h_t of each tree, for ``columns`` (features, records)."""
         for tree, alpha in enumerate(self.alphas):
             yield 2 * alpha * (2 * self.trees.labels(columns, tree) - 1)
 
@@ -72,7 +71,6 @@ class PrintedVote:  # DPAda: equation 6
 
 
 def class_weights(ranked: Ranked, labels: Integers, records: Integers, weights: Weights) -> Weights:
-    """Return the weight of some records by value and class, of shape (values, 2)."""
     out = np.zeros((len(ranked.values), 2), dtype=weights.dtype)
     few = len(ranked.ranks) * len(records) < FEW_CELLS
     threads = 1 if few else available_threads()
@@ -93,7 +91,6 @@ def cut_between(low: float, high: float) -> float:
 
 
 def stump(branching: Branching, feature: int, label: int, cut: float, codes: Integers | None = None) -> PrintedTrees:
-    """Return a tree of one test, with a label for numbers below the cut, or for these codes, and the other one for the rest."""
     tree = PrintedTrees.of_leaves(branching, [-1, label, 1 - label])
     tree.feature[0], tree.first_child[0], tree.low[0] = feature, 1, cut
     if codes is not None:
@@ -119,7 +116,6 @@ class Learner(Protocol):
 
 # CART-DPsAdaBoost: algorithm 2, step 8
 def adaboost_alpha(error: float) -> float:  # DPAda: equation 10
-    """Return ln((1 - e) / e) / 2 for an error e that is kept between 1e-10 and 1/2."""
     error = min(max(error, LEAST_ERROR), 0.5)
     return math.log((1 - error) / error) / 2
 
@@ -156,7 +152,6 @@ class PrintedBoosting:
         return weights
 
     def answering(self, model: PrintedVote, epsilon: float, randomness: Randomness) -> PrintedVote:
-        """Return the model as it answers: with noise or without."""
         return model
 
     def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]:

@@ -78,7 +78,6 @@ def errors_by_node(tree: PrintedTrees, data: RawRecords, records: Integers) -> I
 
 
 def _sums(tree: PrintedTrees, inner: Truth, amount: Integers) -> Integers:
-    """Return the sum of what the leaves below each node have, of shape (nodes,)."""
     total = amount.copy()
     for node in np.flatnonzero(inner)[::-1]:
         child = tree.first_child[node]
@@ -209,8 +208,6 @@ def _coded_test(
 
 @dataclass(frozen=True)
 class AnswerKey:
-    """The seed of the noise in a model's answers, drawn once for a model."""
-
     def sample(self, stream: Stream) -> npt.NDArray[np.int64]:
         return float_generator(stream).integers(0, 1 << 32, KEY_WORDS)
 
@@ -229,7 +226,6 @@ class NoisyVote(PrintedVote):
     __repr__ = short_repr
 
     def _terms(self, columns: Floats) -> Iterator[Floats]:
-        """Yield 2 alpha_t (h_t + noise) of each tree, for ``columns`` (features, records)."""
         generator, noise = np.random.default_rng(self.key), MeanLaplace(self.epsilon)
         for tree, alpha in enumerate(self.alphas):
             votes = 2.0 * self.trees.labels(columns, tree) - 1

@@ -70,7 +70,6 @@ class PFDPDTClassifier(PaperTree):
         )
 
     def _stop(self, depth: int) -> trees.Stop | None:
-        """Return the stop for trees with at most this many tests on a path."""
         return STOPS["noisy-minority" if depth > SHALLOW else "none"] if self.stop == "auto" else STOPS[self.stop]
 
     _published_size = Size(1, 5, MAX_BINS)

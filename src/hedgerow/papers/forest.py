@@ -164,7 +164,6 @@ class PrintedForest:
     counted: bool = False
 
     def shares(self, epsilon: Fraction, trees: int, max_depth: int) -> list[Shares]:  # eDPRF: equations 10, 17 and 18
-        """Return what the nodes of each level may spend, root first."""
         left = self.samples.tree_budget(epsilon, trees)
         shares = []
         for part in self.levels.budgets(left, max_depth + 1):
@@ -237,7 +236,6 @@ class PrintedForest:
     def _tests(
         self, frontier: OpenNodes, offered: Truth, budget: Fraction, randomness: Randomness
     ) -> tuple[Integers, Floats, Floats]:
-        """Return the feature of each node, one of those ``offered`` (nodes, features), and the range or cut of its test."""
         low, high = frontier.ranges(offered)
         scores = frontier.scores(offered, low, high)
         cuts = len(frontier.data.branching.cuts)

@@ -34,7 +34,6 @@ class RealPermuteAndFlip(PermuteAndFlip):  # eDPRF: algorithm 1
     name = "permute-and-flip in floating point"
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
-        """Choose one offered candidate in each row of ``scores`` (rows, candidates)."""
         keys = float(self.epsilon / self.score_range) * scores
         keys += float_generator(stream).standard_exponential(scores.shape)
         return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
@@ -96,7 +95,6 @@ class Laplace:  # eDPRF: equations 4 and 5; definition 4
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
     def law(self, count: float, threshold: float) -> Floats:
-        """Return the probabilities that a noisy count is at most, or above, a threshold."""
         gap = float(self.epsilon) * (threshold - count)
         tail = math.exp(-abs(gap)) / 2
         return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
@@ -104,8 +102,6 @@ class Laplace:  # eDPRF: equations 4 and 5; definition 4
 
 @dataclass(frozen=True)
 class Permutation:
-    """The records in random order."""
-
     def sample(self, stream: Stream, records: int) -> Integers:
         return float_generator(stream).permutation(records)
 
@@ -117,8 +113,6 @@ class Permutation:
 
 @dataclass(frozen=True)
 class Resample:
-    """As many draws with replacement as there are records."""
-
     def sample(self, stream: Stream, weights: Floats, samples: int) -> Integers:
         """Return the rows of each sample, ascending, of shape (samples, records); ``weights`` (records,) sum to 1."""
         rows = np.arange(len(weights))
@@ -133,7 +127,6 @@ class SomeFeatures:
     size: int
 
     def sample(self, stream: Stream, offered: Truth) -> Truth:
-        """Return the subset of each row of ``offered`` (rows, features)."""
         keys = np.where(offered, float_generator(stream).random(offered.shape), -1.0)
         least = -np.sort(-keys, axis=1)[:, min(self.size, offered.shape[1]) - 1]
         return np.asarray(offered & (keys >= least[:, None]))

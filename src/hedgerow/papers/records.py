@@ -39,11 +39,9 @@ class Branching:
 
     @property
     def group_codes(self) -> int:
-        """How many codes a feature has at most whose tests are groups."""
         return int(self.arity[self.bins == GROUPS].max(initial=0))
 
     def grouped(self) -> Branching:
-        """Return the same with two groups of codes in place of a branch for each."""
         return replace(self, bins=np.where(self.bins == 0, GROUPS, self.bins))
 
     def read(self, X: Any) -> Floats:
@@ -107,8 +105,6 @@ def _codes(schema: Schema) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Columns by the ranks of their values."""
-
     ranks: npt.NDArray[np.int32]  # (columns, records): where each value stands in ``values``
     start: Integers  # (columns + 1,): where the values of each column begin, ascending, and where the last ones end
     values: Floats  # the distinct values of each column; a missing number (NaN) is its column's last
@@ -124,14 +120,11 @@ class Ranked:
 
     @lazy
     def numbers(self) -> Integers:
-        """How many values of each column are not missing."""
         return np.array([np.count_nonzero(~np.isnan(own)) for own in np.split(self.values, self.start[1:-1])])
 
 
 @dataclass(frozen=True, eq=False)
 class RawRecords:
-    """Raw columns (features, records), the class (records,) of each record, and the branches of the tests."""
-
     columns: Floats
     labels: Integers
     branching: Branching
@@ -198,14 +191,12 @@ class OpenNodes:
         return offered
 
     def class_counts(self) -> Integers:
-        """Return how many records of each class each node has, of shape (nodes, classes)."""
         n_classes = self.data.n_classes
         cells = self.node * n_classes + self.data.labels[self.records]
         return np.bincount(cells, minlength=len(self) * n_classes).reshape(len(self), n_classes)
 
     @lazy
     def start(self) -> Integers:
-        """Where the records of each node begin, and where the last ones end."""
         return np.searchsorted(self.node, np.arange(len(self) + 1))
 
     @lazy

@@ -64,7 +64,6 @@ class PrintedTrees:
 
     @classmethod
     def joined(cls, branching: Branching, trees: Sequence[Self]) -> Self:
-        """Return trees with numbers of their own as one."""
         parts, behind = [], 0
         for tree in trees:
             children = np.where(tree.feature >= 0, tree.first_child + behind, 0).astype(np.int32)
@@ -89,7 +88,6 @@ class PrintedTrees:
             node = self.first_child[node] + branch
 
     def labels(self, columns: Floats, tree: int = 0) -> Integers:
-        """Return the label that one tree gives each record of ``columns`` (features, records)."""
         out = np.empty(columns.shape[1], dtype=np.int64)
         for place, node in self.reached(columns, np.arange(len(out)), tree):
             out[place] = self.label[node]

@@ -88,7 +88,6 @@ def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:
 
 
 def short(text: str) -> str:
-    """Return a text of at most ``LONGEST`` characters and dots."""
     return text if len(text) <= LONGEST else text[: LONGEST - 2] + " ..."
 
 

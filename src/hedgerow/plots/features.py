@@ -29,8 +29,6 @@ FAINT = 0.1  # log-odds; a map with a smaller maximum does not use the full rang
 
 @dataclass(frozen=True, eq=False)
 class FeatureAxis:
-    """What the codes of a feature mean."""
-
     name: str
     labels: tuple[str, ...]
     ends: Floats | None  # of a numeric feature's bins
@@ -168,7 +166,6 @@ class FeatureDisplay(Display):
 
     @property
     def sureness(self) -> float:
-        """The half-width of a band in standard deviations."""
         return NormalDist().inv_cdf((1 + self.confidence) / 2)
 
     def plot(self, ax: Any = None) -> Self:
@@ -215,7 +212,6 @@ class FeatureDisplay(Display):
             ax.annotate("the model does not use it", (0.5, 0.6), xycoords="axes fraction", ha="center", color=GREY)
 
     def _draw_steps(self, ax: Any, axis: FeatureAxis, curve: Curve, columns: list[Column]) -> None:
-        """Draw a numeric feature: steps from bin to bin, and beside them the contribution of missing cells."""
         ends, bins, missing = axis.ends, slice(axis.values), bool(curve.seen[axis.values])
         assert ends is not None
         beside = ends[-1] + 0.06 * (ends[-1] - ends[0])
@@ -280,7 +276,6 @@ class FeatureDisplay(Display):
 
 
 def name_ticks(of: Any, axis: FeatureAxis) -> None:
-    """Label the ticks of a matplotlib axis in the feature's units, if numbers are not clear enough."""
     tick = axis.tick
     if tick is not None:
         of.set_major_formatter(lambda place, _: tick(place))

@@ -140,7 +140,6 @@ class BoostedSystem(BoostingClassifier):
     def _default_size(self, epsilon: Fraction) -> Size: ...
 
     def _paid_rounds(self, rounds: int, coins: PublicCoins) -> int:
-        """Return the number of rounds that are paid for, which public coins determine."""
         return rounds
 
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:

@@ -90,7 +90,6 @@ class CellCut:
         return replace(self, edges=np.union1d(self.edges, np.array(edges)))
 
     def n_cells_with(self, edges: Edges) -> int:
-        """Return how many cells there would be if one group were divided."""
         groups = self.shape[self.feature(edges[0])]
         return self.n_cells // groups * (groups + len(edges) - 2)
 
@@ -243,7 +242,6 @@ class CellsModel(Model):
         return np.asarray(sums / max(sums.sum(), 1.0))
 
     def columns(self, cells: Integers) -> dict[str, npt.NDArray[Any]]:
-        """Return what stands for each of some cells in each feature that is divided."""
         encoder, columns = self.encoder, {}
         for feature in reversed(self.cut.divided):  # the last feature's groups change fastest
             cells, group = np.divmod(cells, self.cut.shape[feature])

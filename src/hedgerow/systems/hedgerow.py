@@ -164,7 +164,6 @@ class StartingEstimator(PrivateEstimator):
     noise_shares: int | None = parameter(WholeNumber(1, 10_000, or_none=True), default=None)
 
     def _of_rounds(self, schema: Schema, coins: PublicCoins) -> dict[str, Any]:
-        """Return the arguments of a plan that are the same for classes and for outcomes."""
         if self.init is not None and type(self.init) is not type(self):
             raise ConfigurationError(
                 f"init is {type(self.init).__name__}, but it must be {type(self).__name__}: {RULE}."
@@ -199,7 +198,6 @@ class StartingEstimator(PrivateEstimator):
         return parameters
 
     def _cloned(self) -> Self:
-        """Return an unfitted estimator with the same parameters and the same fitted ``init``."""
         parameters = self.get_params()
         others = {name: clone(value, safe=False) for name, value in parameters.items() if name != "init"}
         made = type(self)(**{**parameters, **others})
@@ -253,7 +251,6 @@ class StartingEstimator(PrivateEstimator):
         return Interactions(sorted(groups, key=lambda group: -group.share))
 
     def _of_classes(self, curves: Floats) -> Floats:
-        """Return curves of the model's classes in the order of ``classes_``."""
         return curves
 
     def _labels(self, number: int) -> list[str]:

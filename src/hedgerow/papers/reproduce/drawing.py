@@ -67,7 +67,6 @@ def _same_scale(column: Sequence[Any]) -> None:
 
 
 def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]:
-    """Draw one panel of one form and return its artists by label."""
     experiment, axis = results.experiment, results.experiment.axis
     curves = [curve for curve in experiment.curves if curve.panel == panel]
     lines = [_line(results, curve) for curve in curves if curve.form == form]
@@ -142,7 +141,6 @@ def figure3() -> tuple[tuple[float, ...], ...]:
 
 
 def draw_figure3() -> Any:
-    """Draw the budget of one tree, one bar for each path, all of which end where the budget ends."""
     figure = new_figure(7.0, 2.6)
     ax = figure.subplots()
     paths = figure3()

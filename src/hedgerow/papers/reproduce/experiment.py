@@ -34,8 +34,6 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One set of axes, with the measure on its y axis."""
-
     name: str
     measure: str = "accuracy"
 
@@ -63,8 +61,6 @@ class Curve:
 
 @dataclass(frozen=True)
 class Reported:
-    """One number that a paper prints."""
-
     panel: Panel
     label: str
     x: float
@@ -173,8 +169,6 @@ class Results:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one form's runs gave."""
-
     results: Results
     form: Form
 
@@ -196,7 +190,6 @@ class Measured:
         return list(self.curve(place).values())
 
     def lines(self, label: str, patterns: Sequence[str]) -> Iterator[tuple[Panel, list[Cell]]]:
-        """Yield the curve of a label in each panel where it has two points or more."""
         for panel in self.panels(patterns):
             cells = self.line((panel, label))
             if len(cells) > 1:
@@ -209,7 +202,6 @@ class Measured:
         return {x: [cells[x] for cells in curves] for x in common}
 
     def tables(self, groups: Sequence[Sequence[Place]]) -> list[list[list[Cell]]]:
-        """Return the rows of each group of curves that has any."""
         return [rows for group in groups if (rows := list(self.rows(group).values()))]
 
     def every_row(self, groups: Sequence[Sequence[Place]]) -> list[list[Cell]]:

@@ -39,8 +39,6 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Records to train on and to test on, column by column, and what is public about them."""
-
     schema: Schema
     X_train: Columns
     y_train: npt.NDArray[Any]
@@ -205,7 +203,6 @@ class Fit:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What stands in the first columns of the fit's row."""
         settings = " ".join(f"{name}={value}" for name, value in sorted(self.settings))
         return (self.data, str(self.records), self.system, self.variant, f"{self.epsilon:g}", settings, str(self.run))
 
@@ -218,7 +215,6 @@ class Fit:
 
     @property
     def is_certain(self) -> bool:
-        """Whether every run gives the same result."""
         return self.system in BASELINES
 
     def numbered(self, run: int) -> Fit:
@@ -382,6 +378,5 @@ def _alone(fit: Fit, work: Callable[[Fit], Row]) -> tuple[Fit, Row]:
 
 
 def _group(fit: Fit) -> tuple[object, ...]:
-    """Return what decides how long a fit takes, for the estimate of the time left."""
     settings = dict(fit.settings)
     return fit.data, fit.records, fit.system, fit.variant, settings.get("n_estimators"), settings.get("max_depth")

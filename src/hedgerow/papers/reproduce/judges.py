@@ -102,14 +102,12 @@ def above(
 
 @judge("differences", pool=False)
 def same(runs: Measured, first: str, second: str, tolerance: float) -> Found:
-    """Say whether two methods differ by so much at most, in every panel at every x."""
     for row in runs.every_row([((panel, first), (panel, second)) for panel in runs.panels(EVERY)]):
         yield (gap := difference(*row)).within(tolerance), gap.gap, ""
 
 
 @judge("nearer than another by")
 def closest(runs: Measured, label: str, others: Sequence[str], target: str) -> Found:
-    """Say whether of all methods one is closest to another, in every panel at every x."""
     for panel in runs.panels(EVERY):
         for goal, own, *cells in runs.rows([(panel, name) for name in (target, label, *others)]).values():
             for name, cell in zip(others, cells, strict=True):
@@ -120,7 +118,6 @@ def closest(runs: Measured, label: str, others: Sequence[str], target: str) -> F
 
 @judge("cost less the other's cost:")
 def costs_more(runs: Measured, first: Sequence[Place], second: Sequence[Place]) -> Found:
-    """Say whether noise costs one method more than another at every x, each a curve and the one without noise."""
     for cells in runs.every_row([(*first, *second)]):
         yield (gap := combined((-1.0, 1.0, 1.0, -1.0), cells)), gap.gap, ""
 
@@ -202,7 +199,6 @@ def grows(runs: Measured, label: str, exponent: float, tolerance: float) -> Foun
 
 
 def span(cells: Sequence[Cell]) -> tuple[Cell, Cell]:
-    """Return the highest and the lowest point."""
     ordered = sorted(cells, key=lambda cell: cell.mean)
     return ordered[-1], ordered[0]
 
@@ -231,7 +227,6 @@ def steady(
 
 @judge("another moves more by", pool=False)
 def moves_less(runs: Measured, label: str, others: Sequence[str]) -> Found:
-    """Say whether a curve's highest and lowest point differ by less than those of each other, in every panel."""
     for panel, cells in runs.lines(label, EVERY):
         for line in (runs.line((panel, name)) for name in others):
             if len(line) > 1:
@@ -301,7 +296,6 @@ def less_than_sampling(runs: Measured, pairs: Groups) -> Found:
 
 @judge("ours less the paper's:", pool=False)
 def near_reported(runs: Measured, tolerance: float, panels: Sequence[str] = EVERY) -> Found:
-    """Say whether every number which the paper prints is met within a tolerance, above or below."""
     for number in runs.results.experiment.reported:
         cell = runs.results.cell(number.panel, number.label, runs.form, number.x)
         if cell is not None and number.panel in runs.panels(panels):
@@ -310,7 +304,6 @@ def near_reported(runs: Measured, tolerance: float, panels: Sequence[str] = EVER
 
 @judge("ours less the paper's:", pool=False)
 def within_everywhere(runs: Measured, places: Sequence[Place], value: float, tolerance: float) -> Found:
-    """Say whether every point of some curves is within a tolerance of a number."""
     for cell in (cell for place in places for cell in runs.line(place)):
         yield (gap := cell.less(value)).within(tolerance), gap.gap, ""
 
@@ -375,7 +368,6 @@ def approach(runs: Measured, rows: Groups, without: Sequence[Place], tolerance: 
 
 @judge("fall in testing, and growth of its distance from training:", pool=False)
 def overfits_beyond(runs: Measured, test: Place, training: Place, x: float) -> Found:
-    """Say whether beyond x the accuracy in testing falls while its distance from that in training grows."""
     rows = runs.rows((test, training))
     for at, there in rows.items():
         if x in rows and at > x:
@@ -386,7 +378,6 @@ def overfits_beyond(runs: Measured, test: Place, training: Place, x: float) -> F
 
 @judge("training less testing at first:")
 def starts_overfitted(runs: Measured, pairs: Groups) -> Found:
-    """Say whether at the first x the accuracy in training (the second of a pair) is above that in testing."""
     for (test, training), *_ in runs.tables(pairs):
         yield (gap := difference(training, test)), gap.gap, ""
 

@@ -21,15 +21,12 @@ TALLY = ("form", *ANSWERS, "sentences")
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of an experiment, and its verdict in each form, by the form's words."""
-
     experiment: str
     section: str
     text: str
     verdicts: Mapping[str, Verdict]
 
     def answers(self, forms: Iterable[str]) -> list[str]:
-        """Return the answer for each form and the figures that decide it, or nothing where the form has no answer."""
         return [str(self.verdicts.get(form, "")) for form in forms]
 
     @property
@@ -47,8 +44,6 @@ class Finding:
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment on a page."""
-
     results: Results
     findings: tuple[Finding, ...]
     has_figure: bool
@@ -108,14 +103,12 @@ def _together(findings: Sequence[Finding], form: str) -> Verdict:
 
 
 def forms_of(findings: Iterable[Finding]) -> list[str]:
-    """Return the forms that some claim was checked for, in their usual order."""
     order = (EITHER, *FORMS.values())
     seen = dict.fromkeys(form for finding in findings for form in finding.verdicts)
     return sorted(seen, key=lambda words: order.index(words.partition(",")[0]))
 
 
 def tally(findings: Sequence[Finding]) -> list[list[str]]:
-    """Return how many sentences hold, do not, and cannot be told, in each form."""
     rows = []
     for form in forms_of(findings):
         answers = Counter(finding.verdicts[form].answer for finding in findings if form in finding.verdicts)
@@ -164,13 +157,11 @@ def bullets(texts: Iterable[str]) -> list[str]:
 
 
 def pipes(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table."""
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return ["| " + " | ".join(headers) + " |", "|" + " -- |" * len(headers), *lines]
 
 
 def text_of(name: str) -> str:
-    """Return a text that stands beside this module."""
     return packaged_text("hedgerow.papers.reproduce", f"{name}.md").rstrip()
 
 

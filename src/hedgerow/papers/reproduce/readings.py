@@ -66,8 +66,6 @@ class AllocationForest(EDPRFClassifier):
 
 
 def _cart(**tree: Any) -> type[Any]:
-    """Return CART-DPsAdaBoost as printed with other settings of its tree."""
-
     class Reading(CARTDPsAdaBoostClassifier):
         def _published(self) -> PrintedBoosting:
             recipe = super()._published()

@@ -68,7 +68,6 @@ def reproduce(
 def _run(
     own: Sequence[tuple[Paper, Sequence[Experiment]]], rows: Path, seeds: int | None, jobs: int
 ) -> Mapping[tuple[str, ...], Row]:
-    """Run the fits that the folder of rows lacks, one run of everything after the other, and return all rows."""
     fits: list[Fit] = []
     measures: dict[str, frozenset[str]] = {}
     for paper, experiments in own:
@@ -80,7 +79,6 @@ def _run(
 
 
 def _section(results: Results, out: Path, written: list[Path]) -> Section:
-    """Write the figure and the table of an experiment, and return the text of its page."""
     place = out / "figures" / results.experiment.name.replace("/", "-")
     place.parent.mkdir(exist_ok=True)
     figure = draw(results)

@@ -36,7 +36,6 @@ OWN_SETTINGS: Mapping[str, tuple[str, ...]] = {"adaboost": ("n_estimators",), "m
 
 
 def read_paper(name: str) -> dict[str, Any]:
-    """Return the tables of a paper's file, with names filled in and repeated tables written out."""
     tables = packaged_table("hedgerow.papers.reproduce", name)
     names: dict[str, Any] = {}
     for key, value in tables.pop("names").items():
@@ -64,7 +63,6 @@ def expanded(value: Any, names: Mapping[str, Any]) -> Any:
 
 
 def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield what an item of an array stands for."""
     if isinstance(item, str) and item.startswith("{*"):
         yield from expanded(item, names)
     elif isinstance(item, dict) and "for" in item:
@@ -123,7 +121,6 @@ def _curves(
     coded_measure: str | None = None,
     **arguments: Any,
 ) -> Iterator[Curve]:
-    """Yield the curves of a group, then the same once more for each table of ``again``."""
     tables: Sequence[Mapping[str, Any]] = [methods] if isinstance(methods, Mapping) else methods
     named = {label: method for table in tables for label, method in table.items()}
     curves = curves_of(axis, named, data, **arguments)
@@ -209,7 +206,6 @@ class Paper:
 
     @property
     def measures(self) -> Mapping[str, frozenset[str]]:
-        """What some experiment shows of the fits on each data set."""
         measures: dict[str, set[str]] = {}
         for experiment in self.experiments:
             for curve in experiment.curves:

@@ -25,8 +25,6 @@ MANY_RUNS = 1000  # a difference that takes more is a tie for this page
 
 @dataclass(frozen=True)
 class Cell:
-    """The runs of one point; ``certain`` if every run gives the same."""
-
     values: tuple[float, ...]
     certain: bool = False
 
@@ -50,14 +48,11 @@ class Cell:
         return math.inf if self.certain else len(self.values) - 1
 
     def less(self, value: float) -> Contrast:
-        """Return how far the point lies above a number."""
         return Contrast(self.mean - value, self.error, self.freedom)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer to a claim, and the figures that decide it."""
-
     answer: Answer
     words: str = ""
 
@@ -117,7 +112,6 @@ class Contrast:
         return self.gap / self.error if self.error else -math.inf
 
     def within(self, tolerance: float) -> Contrast:
-        """Return how far inside a tolerance the gap lies, above or below 0."""
         return Contrast(tolerance - abs(self.gap), self.error, self.freedom)
 
 
@@ -211,7 +205,6 @@ def joined(*parts: str) -> str:
 
 
 def low_to_high(numbers: Sequence[float], digits: str = "+.4f") -> str:
-    """Return between what numbers lie, or the number if all are the same."""
     ends = dict.fromkeys(f"{number:{digits}}" for number in (min(numbers), max(numbers)))
     return " to ".join(ends)
 

@@ -192,20 +192,9 @@ def test_the_whole_says_what_both_parts_say_together(classes):
     start, own = whole.parts
     both = margins_of(start, X) + margins_of(own, X)
     assert np.array_equal(margins_of(whole, X), both)
-    *_, last = whole.staged_sums(X)
-    assert np.array_equal(last, both)
     found = explained(whole, X)
     said = whole.shown(both / whole.vote_steps)
     assert np.array_equal(found.baseline + found.contributions.sum(axis=1), said)
-
-
-def test_stages_are_those_of_the_fit_and_begin_with_the_start():
-    whole, X = whole_of(), records()
-    start, own = whole.parts
-    stages = list(whole.staged_decision(X))
-    assert len(stages) == len(own.terms)
-    first = margins_of(start, X) + margins_of(replace(own, terms=own.terms[:1]), X)
-    assert np.array_equal(stages[0], first[:, 0] / whole.vote_steps)
 
 
 def test_a_start_may_have_started_from_another():

@@ -1,6 +1,7 @@
 """HedgerowClassifier: its curves add up to what it says, and it is never far below the majority rule."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -102,10 +103,17 @@ def test_wide_categories_and_many_features():
     assert (model.predict(table) == Y).mean() > 0.8
 
 
+def rounds_of(model):
+    """Yield the model after each of its rounds."""
+    return (replace(model, terms=model.terms[:number]) for number in range(1, len(model.terms) + 1))
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_no_round_moves_two_classes_apart_by_more_than_two(delta):
     model = hr.HedgerowClassifier(20.0, delta=delta, schema=SCHEMA).fit(X, np.where(X[:, 0] > 0.2, "yes", "no"))
-    stages = np.stack([np.full(3000, model.model_.start[0] / VOTE_STEPS), *model.staged_decision_function(X)])
+    stages = np.stack(
+        [np.full(3000, model.model_.start[0] / VOTE_STEPS), *(after.decision(X) for after in rounds_of(model.model_))]
+    )
     assert 1 < np.abs(np.diff(stages, axis=0)).max() <= 2
 
 
@@ -240,7 +248,9 @@ def test_pure_steps_of_three_classes_do_not_overshoot():
     y = np.digitize(x[:, 0], np.linspace(0, 1, 8)[1:-1])
     schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=list(range(7)))
     model = hr.HedgerowClassifier(5.0, schema=schema, random_state=0).fit(x, y)
-    losses = [-np.log(p[np.arange(len(y)), y]).mean() for p in model.staged_predict_proba(x)]
+    losses = [
+        -np.log(p[np.arange(len(y)), y]).mean() for p in (after.probabilities(x) for after in rounds_of(model.model_))
+    ]
     assert np.all(np.diff(losses) < 0.02)
 
 

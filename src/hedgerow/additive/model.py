@@ -189,16 +189,6 @@ class AdditiveModel(Model):
                 shares[feature] = mass / mass.sum()
         return shares
 
-    def staged_sums(self, X: Any) -> Iterator[Integers]:
-        """Yield the margins after each of the fit's own terms."""
-        codes = self.encoder.transform(X)
-        margins = np.tile(self.start, (len(codes), 1))
-        given = len(self.terms) - len(self.own.terms)
-        for number, term in enumerate(self.terms):
-            term(codes, margins)
-            if number >= given:
-                yield margins
-
     def importances(self) -> Floats:
         """Return the share of each feature in the spread of all terms, (features,); zeros where no term spreads."""
         spread = np.zeros(len(self.encoder.n_codes))

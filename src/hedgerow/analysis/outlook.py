@@ -21,7 +21,7 @@ from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
 from hedgerow.systems import default_system, system_class
-from hedgerow.texts import html_table, short_repr
+from hedgerow.texts import short_repr
 
 SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs/guide/epsilon.md."
 
@@ -95,33 +95,11 @@ class FitPlan:
 
     __repr__ = short_repr
 
-    def _rows(self) -> list[tuple[str, str, str, str, str, str]]:
-        return [
-            (
-                str(step.times),
-                step.purpose,
-                step.cost,
-                f"{step.noise:.1f}",
-                f"{100 * step.noise / self.records:.2f} %",
-                step.mechanism,
-            )
-            for step in self.steps
-        ]
-
-    def _repr_html_(self) -> str:
-        headers = ("times", "step", "cost of one", "noise (records)", "noise (share)", "mechanism")
-        return html_table(self._title(), self._rows(), headers, note=SEE)
-
-    def _title(self) -> str:
-        claim = self.certificate
-        return (
-            f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
-            f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent"
-        )
-
     def __str__(self) -> str:
+        claim = self.certificate
         rows = [
-            self._title(),
+            f"Plan of {self.system}: epsilon = {decimal_text(claim.epsilon)}, delta = {decimal_text(claim.delta)}, "
+            f"for {claim.unit.neighbors(claim.adjacency)}; nothing was read or spent",
             "",
             f"  records     {self.records}, as stated by the caller",
             f"  bins        at most {self.bins} for a numeric feature",
@@ -131,8 +109,10 @@ class FitPlan:
         ]
         width = max((len(step.purpose) for step in self.steps), default=0)
         wide = max((len(step.cost) for step in self.steps), default=0)
-        for times, purpose, price, noise, share, mechanism in self._rows():
-            rows.append(f"    {times:>4} x {purpose:<{width}}  {price:<{wide}}  {noise:>9}  {share:>9}  {mechanism}")
+        for step in self.steps:
+            share = f"{100 * step.noise / self.records:.2f} %"
+            kind = f"{step.times:>4} x {step.purpose:<{width}}  {step.cost:<{wide}}"
+            rows.append(f"    {kind}  {step.noise:>9.1f}  {share:>9}  {step.mechanism}")
         return "\n".join([*rows, "", f"  {SEE}"])
 
 
@@ -211,9 +191,7 @@ class Benchmark(NamedTuple):
 
     data: str
     epsilons: Floats  # pure, for one record added or removed
-    kept: (
-        Floats  # the score as a share of that of gradient boosting without privacy: of the ROC AUC above 1/2, or of R2
-    )
+    kept: Floats  # the score as a share of boosting's without privacy: of the ROC AUC above 1/2, or of R2
     width: Floats  # of the score's 95 % interval for the noise, in a report card on a quarter as many records
 
 

@@ -20,15 +20,7 @@ from scipy.stats import chi2, kstest
 
 from hedgerow.arrays import Floats
 from hedgerow.audit.findings import system_name
-from hedgerow.audit.losses import (
-    ROUNDING,
-    Row,
-    difference,
-    kept,
-    neighbors_of,
-    planned,
-    read_rows,
-)
+from hedgerow.audit.losses import ROUNDING, Row, difference, kept, neighbors_of, planned, read_rows
 from hedgerow.curator import Queryable
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import PrivateEstimator, RawPlan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 
@@ -145,10 +145,6 @@ class Model(ABC):
         """Return the sums of votes of records by their codes, (records, columns)."""
         return self.form.sums(codes)
 
-    def staged_sums(self, X: Any) -> Iterator[Integers]:
-        """Yield the sums of votes of records, (records, columns), after each round; the array is used again."""
-        yield self.sums(self.encoder.transform(X))
-
     def answer(self, sums: Integers) -> Floats:
         return self.form.link(sums)
 
@@ -182,12 +178,6 @@ class Model(ABC):
     def decision(self, X: Any) -> Floats:
         """Return the sums of votes as log-odds, (records, classes), or for two classes the second's, (records,)."""
         return self.answers(X, lambda sums: self.shown(sums / self.vote_steps))
-
-    def staged_decision(self, X: Any) -> Iterator[Floats]:
-        return (self.shown(sums / self.vote_steps) for sums in self.staged_sums(X))
-
-    def staged_answers(self, X: Any) -> Iterator[Floats]:
-        return map(self.answer, self.staged_sums(X))
 
     def shown(self, values: Floats) -> Floats:
         """Return values (..., columns) without an axis where one column says all: for two classes the second's log-odds."""

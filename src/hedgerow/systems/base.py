@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
-
-import numpy.typing as npt
 
 from hedgerow.arrays import Floats
 from hedgerow.curator.given import RULES
@@ -39,19 +37,6 @@ class BoostingClassifier(PrivateClassifier):
         probabilities for the cap, which changes them but not the order of the classes.
         """
         return self._order.margins(self.model_.decision(self._features_of(X)))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Floats]:
-        """Yield ``decision_function`` after the first round, after the second, and so on."""
-        yield from map(self._order.margins, self._exportable.model.staged_decision(self._features_of(X)))
-
-    def staged_predict_proba(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predict_proba`` after the first round, after the second, and so on."""
-        yield from map(self._order.columns, self._exportable.model.staged_answers(self._features_of(X)))
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield ``predict`` after the first round, after the second, and so on."""
-        for probabilities in self.staged_predict_proba(X):
-            yield self.classes_[probabilities.argmax(axis=1)]
 
 
 # Add/remove budgets from which finer models are worth their noise [our choice].

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby
@@ -338,10 +337,6 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     def loss_(self) -> str:
         """The loss of the fitted model, "squared" or "poisson": with ``loss="auto"`` the one that was chosen."""
         return "poisson" if isinstance(self._model.loss, Poisson) else "squared"
-
-    def staged_predict(self, X: Any) -> Iterator[Floats]:
-        """Yield ``predict`` after the first round, after the second, and so on; each includes the final mean of residuals."""
-        yield from self._model.staged_answers(self._features_of(X))
 
 
 RULES = Rules()

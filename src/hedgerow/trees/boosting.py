@@ -7,7 +7,7 @@ whatever the others are (docs/proofs/boosting.md). Votes are post-processing of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar
@@ -166,13 +166,6 @@ class BoostedModel(ForestModel):
     __repr__ = short_repr
 
     votes: Integers
-
-    def staged_sums(self, X: Any) -> Iterator[Integers]:
-        codes = self.encoder.transform(X)
-        sums = np.zeros((len(codes), self.votes.shape[1]), dtype=np.int64)
-        for tree in range(len(self.forest.roots)):
-            self.forest.trees.add_votes(codes, self.votes, sums, slice(tree, tree + 1))
-            yield sums
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {**super().to_arrays(), "votes": self.votes}

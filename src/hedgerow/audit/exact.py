@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import combinations_with_replacement, permutations
+from itertools import permutations
 from typing import Any, TypeVar
 
 import numpy as np
@@ -22,11 +22,9 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.papers.noise import IntervalChoice, Laplace, Permutation, Resample, SomeFeatures
 
-AuditedNoise = mechanisms.Geometric | mechanisms.RoundedNormal | Laplace
-NOISE = (mechanisms.Geometric, mechanisms.RoundedNormal, Laplace)
-RESAMPLES = (Permutation, Resample)
-DENSITIES = (IntervalChoice, SomeFeatures)  # whose outcomes are not told one by one
-MOST_ORDERS = 7  # records: 5040 orders, 1716 samples
+AuditedNoise = mechanisms.Geometric | mechanisms.RoundedNormal
+PRINTED = (IntervalChoice, Laplace, Resample, SomeFeatures)  # whose outcomes are not told one by one
+MOST_ORDERS = 7  # records: 5040 orders
 MOST_OUTCOMES = 1 << 20  # of one draw
 
 Released = TypeVar("Released", bound=Hashable)
@@ -38,7 +36,7 @@ Law = Mapping[Any, Any]  # of each release: its probability, or the mixture of a
 class Grid:
     """What an audit tells of a noisy count: its cell. The fit goes on with that cell's answer.
 
-    Beyond its ends the law of geometric and of Laplace noise decays by the same factor per step, so the cells at the ends lose
+    Beyond its ends the law of geometric noise decays by the same factor per step, so the cells at the ends lose
     all that the noise loses, wherever the counts lie inside them.
 
     Parameters
@@ -75,8 +73,6 @@ class Grid:
 def _sides(noise: AuditedNoise, value: float, end: int) -> npt.NDArray[np.float64]:
     if isinstance(noise, mechanisms.Geometric):
         return mechanisms.AtMost(noise, end).law(int(value))[::-1]
-    if isinstance(noise, Laplace):
-        return noise.law(value, end)
     room = (end + 0.5 - value) / float(noise.sigma.fraction)
     return np.array([ndtr(room), ndtr(-room)])
 
@@ -102,15 +98,17 @@ class Replay(mechanisms.Randomness):
         return math.prod(float(law[outcome]) for law, outcome in zip(self.laws[:end], self.script[:end], strict=True))
 
     def draw(self, mechanism: Any, *statistics: Any) -> npt.NDArray[Any]:
-        if isinstance(mechanism, RESAMPLES):
-            return self._resample(mechanism, *statistics)
-        if isinstance(mechanism, DENSITIES):
+        if isinstance(mechanism, PRINTED):
             raise ConfigurationError(
                 f"{type(mechanism).__name__} draws real numbers or sets, which the exact audit cannot walk through one by one; "
                 "use the distinguishing attack."
             )
+        if isinstance(mechanism, Permutation):
+            order = orders(*statistics)[self._outcome(mechanism, mechanism.law, statistics)]
+            self.last = len(self.laws), len(self.told)  # it is not told
+            return np.array(order, dtype=np.int64)
         self.last = len(self.laws), len(self.told)
-        if isinstance(mechanism, NOISE):
+        if isinstance(mechanism, AuditedNoise):
             return self._count(mechanism, *statistics)
         outcomes = [self._outcome(mechanism, mechanism.law, item) for item in zip(*statistics, strict=True)]
         self.told += outcomes
@@ -125,11 +123,6 @@ class Replay(mechanisms.Randomness):
 
     def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         counts = np.asarray(values)
-        if counts.dtype.kind == "f":
-            raise ConfigurationError(
-                "the fit adds noise to real numbers, or scales it afterwards, so no grid of counts can tell it; use the "
-                "distinguishing attack."
-            )
         grid = self.grid
         told = (grid, noise)
         cells = [
@@ -143,18 +136,6 @@ class Replay(mechanisms.Randomness):
         outcomes = np.array([self._outcome(coin, coin.law, (item,)) for item in items], dtype=np.int32)
         self.last = len(self.laws), len(self.told)
         return outcomes if isinstance(coin, mechanisms.PerRecordCoin) else -outcomes  # the second is part -1
-
-    def _resample(self, mechanism: Any, *statistics: Any) -> npt.NDArray[np.int64]:
-        if isinstance(mechanism, Permutation):
-            every = orders(*statistics)
-            drawn = np.array(every[self._outcome(mechanism, mechanism.law, statistics)], dtype=np.int64)
-        else:
-            weights, samples = statistics
-            every = samples_of(len(weights))
-            places = [self._outcome(mechanism, sample_law, (weights,)) for _ in range(samples)]
-            drawn = np.array([every[i] for i in places], dtype=np.int64).reshape(samples, len(weights))
-        self.last = len(self.laws), len(self.told)
-        return drawn
 
     def _outcome(self, name: object, law_of: Callable[..., Floats], item: tuple[Any, ...]) -> int:
         key = (name, *(np.asarray(statistic).tobytes() for statistic in item))
@@ -200,31 +181,11 @@ class ScriptedBits(mechanisms.RandomBits):
 @lru_cache(maxsize=16)
 def orders(records: int) -> list[tuple[int, ...]]:
     """Return all orders of so many rows, in the order of ``Permutation.law``."""
-    _check_size(records)
-    return list(permutations(range(records)))
-
-
-@lru_cache(maxsize=16)
-def samples_of(records: int) -> list[tuple[int, ...]]:
-    """Return all samples of so many draws with replacement from so many rows, rows ascending."""
-    _check_size(records)
-    return list(combinations_with_replacement(range(records), records))
-
-
-def _check_size(records: int) -> None:
     if records > MOST_ORDERS:
         raise ConfigurationError(
-            f"{records} records have too many orders or samples to walk through; audit at most {MOST_ORDERS}."
+            f"{records} records have too many orders to walk through; audit at most {MOST_ORDERS}."
         )
-
-
-def sample_law(weights: Floats) -> Floats:
-    """Return the probability of each of ``samples_of`` for rows that are drawn with these weights."""
-    n = len(weights)
-    times = np.array([np.bincount(sample, minlength=n) for sample in samples_of(n)]).reshape(-1, n)
-    ways = [math.factorial(n) / math.prod(map(math.factorial, row)) for row in times.tolist()]
-    law: Floats = np.array(ways) * np.prod(weights[None] ** times, axis=1)
-    return law
+    return list(permutations(range(records)))
 
 
 def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Released, float]:

@@ -11,6 +11,13 @@ def of_interval(choice, score, length):
     return np.asarray(mass / math.fsum(mass))
 
 
+def of_laplace(noise, count, threshold):
+    """Return the probabilities that a noisy count is at most, or above, a threshold."""
+    gap = float(noise.epsilon) * (threshold - count)
+    tail = math.exp(-abs(gap)) / 2
+    return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
+
+
 def of_mean_laplace(noise, count, threshold):
     """The probabilities that a count with the mean of some draws is at most, or above, a threshold.
 

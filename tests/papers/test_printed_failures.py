@@ -36,8 +36,10 @@ def test_a_bootstrap_record_is_there_many_times():
     assert leaf.epsilon == 1
     n, far = 60, 200.0
     weights = np.full(n, 1 / n)
-    with_record = math.fsum(laws.of_resample(weights, times, 0) * leaf.law(times, far)[1] for times in range(n + 1))
-    loss = math.log(with_record / leaf.law(0, far)[1])
+    with_record = math.fsum(
+        laws.of_resample(weights, times, 0) * laws.of_laplace(leaf, times, far)[1] for times in range(n + 1)
+    )
+    loss = math.log(with_record / laws.of_laplace(leaf, 0, far)[1])
     assert loss == pytest.approx(n * math.log1p(math.expm1(1) / n), rel=1e-9)
     assert f"{loss:.3f}" == "1.694"
 

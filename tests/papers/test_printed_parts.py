@@ -67,10 +67,10 @@ def test_an_interval_is_chosen_by_length_and_score_and_the_cut_is_uniform_in_it(
 def test_counts_have_laplace_noise(factor, fits):
     noisy = Randomness(3).draw(Laplace(Fraction(1, 2)), np.full(DRAWS, 7))
     agrees(kstest(noisy - 7, "laplace", args=(0, 2 / factor)).pvalue, fits)
-    below, above = Laplace(Fraction(1, 2)).law(7, 9)
+    below, above = laws.of_laplace(Laplace(Fraction(1, 2)), 7, 9)
     assert binomtest(int((noisy > 9).sum()), DRAWS, above).pvalue > FITS
     assert below + above == 1
-    assert Laplace(Fraction(1, 2)).law(7, 5)[1] == pytest.approx(1 - math.exp(-1) / 2)
+    assert laws.of_laplace(Laplace(Fraction(1, 2)), 7, 5)[1] == pytest.approx(1 - math.exp(-1) / 2)
 
 
 def test_samples_follow_their_weights():

@@ -235,7 +235,7 @@ def test_the_mean_of_one_draw_is_laplace():
     for threshold in (-2.0, 0.0, 1.0, 4.0):
         np.testing.assert_allclose(
             laws.of_mean_laplace(MeanLaplace(0.7, 1), 1.0, threshold),
-            Laplace(Fraction(7, 10)).law(1.0, threshold),
+            laws.of_laplace(Laplace(Fraction(7, 10)), 1.0, threshold),
         )
 
 

@@ -94,11 +94,6 @@ class Laplace:  # eDPRF: equations 4 and 5; definition 4
     def sample(self, stream: Stream, counts: npt.NDArray[Any]) -> Floats:
         return np.asarray(counts + float_generator(stream).laplace(scale=float(1 / self.epsilon), size=counts.shape))
 
-    def law(self, count: float, threshold: float) -> Floats:
-        gap = float(self.epsilon) * (threshold - count)
-        tail = math.exp(-abs(gap)) / 2
-        return np.array([1 - tail, tail] if gap >= 0 else [tail, 1 - tail])
-
 
 @dataclass(frozen=True)
 class Permutation:

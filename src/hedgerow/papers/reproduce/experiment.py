@@ -189,12 +189,6 @@ class Measured:
     def line(self, place: Place) -> list[Cell]:
         return list(self.curve(place).values())
 
-    def lines(self, label: str, patterns: Sequence[str]) -> Iterator[tuple[Panel, list[Cell]]]:
-        for panel in self.panels(patterns):
-            cells = self.line((panel, label))
-            if len(cells) > 1:
-                yield panel, cells
-
     def rows(self, places: Sequence[Place]) -> dict[float, list[Cell]]:
         """Return the points of several curves, in their order, by each x at which all were measured."""
         curves = [self.curve(place) for place in places]

@@ -184,8 +184,10 @@ def grows(runs: Measured, label: str, exponent: float, tolerance: float) -> Foun
     The exponent is the median over the runs of those fitted to each, with a standard error from their absolute deviations: a
     run beside other work is no slower at random.
     """
-    for panel, cells in runs.lines(label, EVERY):
-        x = np.log(list(runs.curve((panel, label))))
+    for points in (runs.curve((panel, label)) for panel in runs.panels(EVERY)):
+        if len(points) < 2:
+            continue
+        x, cells = np.log(list(points)), points.values()
         powers = [
             float(np.polyfit(x, np.log(run), 1)[0]) for run in zip(*(cell.values for cell in cells), strict=False)
         ]
@@ -227,9 +229,10 @@ def steady(
 
 @judge("another moves more by", pool=False)
 def moves_less(runs: Measured, label: str, others: Sequence[str]) -> Found:
-    for panel, cells in runs.lines(label, EVERY):
+    for panel in runs.panels(EVERY):
+        cells = runs.line((panel, label))
         for line in (runs.line((panel, name)) for name in others):
-            if len(line) > 1:
+            if len(line) > 1 and len(cells) > 1:
                 yield (gap := combined(CLOSER, (*span(line), *span(cells)))), gap.gap, ""
 
 

@@ -88,8 +88,14 @@ def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, .
             settings=table["settings"],
             axis=axis,
             curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
-            reported=tuple(number for group in table.get("reported", ()) for number in _numbers(**group)),
-            claims=tuple(_claim(**claim) for claim in claims),
+            reported=tuple(
+                Reported(Panel(group["panel"], group.get("of", "accuracy")), group["label"], x, value)
+                for group in table.get("reported", ())
+                for x, value in zip(group["x"], group["values"], strict=True)
+            ),
+            claims=tuple(
+                PaperClaim(one.pop("section"), one.pop("text"), JUDGES[one.pop("check")](**one)) for one in claims
+            ),
             notes=tuple(table.get("notes", ())),
             picture=PICTURES.get(table.get("picture", "")),
             reading=table.get("reading", ""),
@@ -100,17 +106,6 @@ def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, .
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _claim(section: str, text: str, check: str, **arguments: Any) -> PaperClaim:
-    return PaperClaim(section, text, JUDGES[check](**arguments))
-
-
-def _numbers(
-    panel: str, label: str, x: Sequence[float], values: Sequence[float], of: str = "accuracy"
-) -> Iterator[Reported]:
-    for at, value in zip(x, values, strict=True):
-        yield Reported(Panel(panel, of), label, at, value)
 
 
 def _curves(

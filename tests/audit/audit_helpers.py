@@ -49,7 +49,7 @@ def exact_search(estimator, records, *, most=2, grid=None):
     check_labels(records, estimator)
     pairs = list(neighbors(records, most, laws.claim.adjacency))
     losses = [laws.loss(*pair) for pair in pairs]
-    return laws.finding(*pairs[int(np.argmax(losses))], "the worst"), len(pairs)
+    return laws.finding(*pairs[int(np.argmax(losses))]), len(pairs)
 
 
 def worst_over(laws) -> float:

@@ -32,7 +32,6 @@ def exact_loss(
     *,
     told: Told = "draws",
     grid: Grid = Grid(),
-    pair: str = "",
     groups: tuple[Sequence[Any], Sequence[Any]] | None = None,
 ) -> Finding:
     """Return how much a fit of an estimator loses between two small data sets, by the exact law of both fits.
@@ -52,8 +51,6 @@ def exact_loss(
         where), or the model alone. Noise of published forms that no model keeps needs "model"; it takes many more runs.
     grid : Grid
         What is told of noisy counts, and with what the fit goes on.
-    pair : str
-        The two data sets in words; empty: which record makes them differ.
     groups : pair of sequences, optional
         Who the records of either data set are of, as for ``fit``: the data sets then differ in all the records of one person.
 
@@ -79,7 +76,7 @@ def exact_loss(
     """
     laws = Laws(estimator, told, grid)
     rows, who = neighbors_of(estimator, laws.claim, first, second, groups)
-    return laws.finding(*rows, pair, who)
+    return laws.finding(*rows, who)
 
 
 def planned(estimator: PrivateEstimator) -> tuple[Claim, Plan | RawPlan]:
@@ -101,7 +98,7 @@ class Laws:
     def loss(self, first: Rows, second: Rows) -> float:
         return worst_loss(self._law(first), self._law(second), self._delta)
 
-    def finding(self, first: Rows, second: Rows, pair: str, who: tuple[Ids, Ids] = (None, None)) -> Finding:
+    def finding(self, first: Rows, second: Rows, who: tuple[Ids, Ids] = (None, None)) -> Finding:
         laws, delta = (self._law(first, who[0]), self._law(second, who[1])), self._delta
         forth, back = worst_event(*laws, delta), worst_event(*laws[::-1], delta)
         event = max(forth, back, key=lambda event: event.loss)
@@ -114,7 +111,7 @@ class Laws:
         return Finding(
             subject=f"{system_name(type(self._estimator).__name__)}, {self._estimator.variant}",
             attack="exact",
-            pair=pair or difference(first, second),
+            pair=difference(first, second),
             adjacency=self.claim.adjacency,
             epsilon=epsilon,
             delta=delta,

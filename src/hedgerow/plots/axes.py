@@ -17,8 +17,6 @@ BLUE, RED, GREY = "#3b6ea5", "#b5402f", "#8a8a8a"
 # Colors that remain distinct with any color vision (Okabe and Ito), without the palest.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
-LONGEST = 34  # characters of a cell or an answer in a picture
-
 
 class Display:
     """A picture: it holds what is drawn, and ``plot`` draws it and sets ``ax_`` and ``figure_``, matplotlib's axes and figure."""
@@ -85,10 +83,6 @@ def png_bytes(figure: Any, dpi: int = 110, colors: int | None = None) -> bytes:
 
     Image.open(png).convert("RGB").quantize(colors, dither=Image.Dither.NONE).save(small, "png", optimize=True)
     return small.getvalue()
-
-
-def short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[: LONGEST - 2] + " ..."
 
 
 def shown(text: object) -> str:

@@ -18,7 +18,6 @@ from hedgerow import __version__
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.group_cards import GroupCards
-from hedgerow.analysis.regression_card import RegressionCard
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, PrivateEstimator
 from hedgerow.files import atomic_file
@@ -26,14 +25,7 @@ from hedgerow.ledgers.ledger import Ledger
 from hedgerow.plots.axes import TEXTS, new_figure, png_bytes
 from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_words
 from hedgerow.plots.model import ImportancesDisplay
-from hedgerow.plots.report import (
-    CalibrationDisplay,
-    ConfusionMatrixDisplay,
-    GroupsDisplay,
-    PredictionErrorDisplay,
-    ResidualDisplay,
-    ROCDisplay,
-)
+from hedgerow.plots.report import displays_of
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
@@ -164,7 +156,7 @@ def write_card(
     if report is not None:
         page.heading("How good it is").text("Released by a private evaluation, whose certificate follows.")
         page.lines(str(report))
-        displays, content = _displays(report)
+        displays, content = displays_of(report)
         try:
             figures = [_drawn(display) for display in displays]
             page.figure(figures, f"{content[:1].upper()}{content[1:]}: all from the noisy counts of the report.")
@@ -189,18 +181,6 @@ def write_card(
 def _contents(kind: Feature) -> str:
     missing = f"; missing: {listed(kind.missing)}" if kind.missing else ""
     return kind.in_words() + missing
-
-
-def _displays(report: Card | GroupCards) -> tuple[list[Any], str]:
-    if isinstance(report, GroupCards):
-        figures = next(iter(report.values())).FIGURES[:3]
-        return [GroupsDisplay.from_report(report, name) for name in figures], f"{', '.join(figures)} of each group"
-    kinds: tuple[Any, ...] = (ROCDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
-    content = "the ROC curve, calibration, and the confusion matrix"
-    if isinstance(report, RegressionCard):
-        kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
-        content = "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
-    return [kind.from_report(report) for kind in kinds], content
 
 
 def _drawn(display: Any) -> Any:
@@ -228,7 +208,3 @@ def _learned(estimator: PrivateEstimator, page: Page) -> None:
         page.text(f"Pictures of importances and of what each feature adds are missing: {error}")
     rows = ((names[place], f"{importances[place]:.4f}" if importances[place] else "not used") for place in ranked)
     page.table(("feature", "importance"), rows)
-    unused = [name for name, importance in zip(names, importances, strict=True) if not importance]
-    if unused:
-        more = ", ..." if len(unused) > MOST_FEATURES else ""
-        page.text(f"Features that the model does not use, {len(unused)}: {', '.join(unused[:MOST_FEATURES])}{more}.")

@@ -15,10 +15,10 @@ from hedgerow.additive.model import AdditiveModel
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import ClassOrder, Explanation
-from hedgerow.plots.axes import BLUE, GREY, RED, Display, framed, short, shown, wrapped
+from hedgerow.plots.axes import BLUE, GREY, RED, Display, framed, shown, wrapped
 from hedgerow.schema import Categorical, Numeric
 from hedgerow.schema.features import Feature
-from hedgerow.texts import printable
+from hedgerow.texts import printable, shortened
 from hedgerow.trees import BoostedModel, ForestModel
 
 
@@ -80,7 +80,7 @@ def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) ->
     return f"{printable(name)} {negated}{' or '.join(parts)}"
 
 
-LABEL = 34  # characters in a line of a feature's name
+LABEL = 34  # characters in a line of a feature's name, or of its cell
 
 
 @dataclass(eq=False, repr=False)
@@ -214,7 +214,7 @@ class ExplanationDisplay(Display):
         order = np.argsort(-np.abs(added), kind="stable")
         first, rest = order[: self.max_features], order[self.max_features :]
         bars = [*added[first], *([added[rest].sum()] if len(rest) else [])]
-        cells = ((explanation.names[place], short(explanation.cells[record, place])) for place in first)
+        cells = ((explanation.names[place], shortened(explanation.cells[record, place], LABEL)) for place in first)
         words = [f"{wrapped(name, LABEL)} = {shown(cell)}" for name, cell in cells] + [f"{len(rest)} more"] * bool(
             len(rest)
         )

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from hedgerow.analysis.card import INTERVALS
+from hedgerow.analysis.card import INTERVALS, Card
 from hedgerow.analysis.classification_card import ReportCard
 from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.regression_card import RegressionCard
@@ -208,3 +208,16 @@ class GroupsDisplay(Display):
         framed(ax, "By group, from noisy counts", figure, "")
         ax.locator_params(axis="x", nbins=5)
         ax.legend(fontsize=8, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15))
+
+
+def displays_of(report: Card | GroupCards) -> tuple[list[Any], str]:
+    """Return the displays of a report's page, and what they show."""
+    if isinstance(report, GroupCards):
+        figures = next(iter(report.values())).FIGURES[:3]
+        return [GroupsDisplay.from_report(report, name) for name in figures], f"{', '.join(figures)} of each group"
+    kinds: tuple[Any, ...] = (ROCDisplay, CalibrationDisplay, ConfusionMatrixDisplay)
+    content = "the ROC curve, calibration, and the confusion matrix"
+    if isinstance(report, RegressionCard):
+        kinds = (PredictionErrorDisplay, ResidualDisplay, CalibrationDisplay)
+        content = "predictions against outcomes, residuals with quantiles, and calibration by tenths of the predictions"
+    return [kind.from_report(report) for kind in kinds], content

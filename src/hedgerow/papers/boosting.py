@@ -67,9 +67,6 @@ class PrintedVote:  # DPAda: equation 6
         return {**self.trees.to_arrays(), "alphas": self.alphas}
 
 
-# Sums of weights, and stumps
-
-
 def class_weights(ranked: Ranked, labels: Integers, records: Integers, weights: Weights) -> Weights:
     out = np.zeros((len(ranked.values), 2), dtype=weights.dtype)
     few = len(ranked.ranks) * len(records) < FEW_CELLS
@@ -97,8 +94,6 @@ def stump(branching: Branching, feature: int, label: int, cut: float, codes: Int
         tree.left[0, codes] = True
     return tree
 
-
-# The rounds
 
 # Returns one tree for the weights (training records,) of a round with this budget.
 Fit = Callable[[Floats, float, Randomness], PrintedTrees]

@@ -66,9 +66,6 @@ SCHEDULES: Mapping[str, Callable[[int, Draw], Truth]] = {
 }
 
 
-# DPAda
-
-
 @dataclass(frozen=True)
 class ExactStump:
     """The stump of least weighted error, without noise: the weak learner of DPAda [inferred: the paper names none].
@@ -229,9 +226,6 @@ class DPAdaClassifier(PaperBooster):
 
     def _default_size(self, epsilon: Fraction) -> Size:
         return Size(by_budget(epsilon, 16, 40, 100), 1, 10)
-
-
-# DP-AdaBoost
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,6 @@ TWICE_COUNT = 2  # twice the Delta of a class count (eDPRF, equation 15)
 LEAST_ERROR = 1e-10
 
 
-# Which records each tree reads
-
 Subsets = list[Integers]
 
 
@@ -121,9 +119,6 @@ class TwoPhases(Bootstrap):
         yield from super().reasons(epsilon, trees)
         if trees > 1:
             yield reason("weighted-phase")
-
-
-# The forest
 
 
 @dataclass(frozen=True)
@@ -247,9 +242,6 @@ class PrintedForest:
         feature = randomness.draw(self.selection(each, TWICE_GINI), scores, offered)
         rows = np.arange(len(frontier))
         return feature, low[rows, feature], high[rows, feature]
-
-
-# Estimators
 
 
 class PaperTree(PaperSystem, TreeSystem):

@@ -130,9 +130,6 @@ def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:
     artists[line.label] = drawn
 
 
-# Figure 3 of eDPRF's paper: what each path of a tree spends on each level
-
-
 def figure3() -> tuple[tuple[float, ...], ...]:
     """Return what each path of a printed tree of figure 3's size spends, level by level, its leaf last; shortest first."""
     levels = PFDPDTClassifier(variant="published")._published().shares(Fraction(1), 1, 2)

@@ -73,9 +73,6 @@ def computed(answer: Answer, words: str) -> Check:
     return lambda results, form: Verdict(answer, words)
 
 
-# One method against others
-
-
 @judge("ahead by")
 def above(
     runs: Measured,
@@ -124,10 +121,9 @@ def costs_more(runs: Measured, first: Sequence[Place], second: Sequence[Place]) 
 
 @judge("logarithm of the ratio of times for a record:", pool=False)
 def quicker(runs: Measured, pairs: Groups, sizes: Mapping[str, int]) -> Found:
-    """Say whether the first of each pair takes less time for a record than the second, at every x.
+    """Say whether the first of each pair takes less time for a record than the second, at every x; ``sizes`` are by panel.
 
     Compared are logarithms, each kept within three median deviations of the median, so that one slow run decides nothing.
-    ``sizes`` gives the number of records by panel.
     """
     for pair in pairs:
         for row in runs.rows(pair).values():
@@ -138,9 +134,6 @@ def quicker(runs: Measured, pairs: Groups, sizes: Mapping[str, int]) -> Found:
                 away = 3 * statistics.median(abs(value - middle) for value in logs)
                 cells.append(Cell(tuple(min(max(value, middle - away), middle + away) for value in logs)))
             yield (gap := difference(cells[1], cells[0])), -gap.gap, ""
-
-
-# How curves change along the axis
 
 
 @judge("fitted change")
@@ -197,9 +190,6 @@ def grows(runs: Measured, label: str, exponent: float, tolerance: float) -> Foun
         yield Contrast(middle - exponent, error, max(len(powers) - 1, 1)).within(tolerance), middle, ""
 
 
-# By how much curves move
-
-
 def span(cells: Sequence[Cell]) -> tuple[Cell, Cell]:
     ordered = sorted(cells, key=lambda cell: cell.mean)
     return ordered[-1], ordered[0]
@@ -215,9 +205,8 @@ def steady(
     rows: Groups = (),
     within: Sequence[float] = (-math.inf, math.inf),
 ) -> Found:
-    """Say whether any two points of a curve ``within`` some x differ by so much at most, or two by so much at ``least``.
-
-    Curves are those of ``label`` in each panel; of ``rows``, any two curves are compared at each x.
+    """Say whether points of a curve ``within`` some x differ by so much at most, or two by so much at ``least``; of ``rows``,
+    any two curves at each x.
     """
     curves = (runs.curve((panel, label)).items() for panel in runs.panels(panels) if label)
     lines = [[cell for x, cell in cells if within[0] <= x <= within[1]] for cells in curves]
@@ -270,10 +259,7 @@ def ever_steadier(runs: Measured, curves: Sequence[Place]) -> Found:
 
 @judge("logarithm of the ratio of standard deviations:", pool=False)
 def fluctuate_more(runs: Measured, pairs: Groups) -> Found:
-    """Say whether runs of the first curve of each pair differ more than runs of the second.
-
-    Compared are the standard deviations over the runs, as the mean of the logarithm of their ratio over the axis.
-    """
+    """Say whether runs of the first curve of each pair differ more: by the mean logarithm of the ratio of their deviations."""
     for rows in runs.tables(pairs):
         logs = [[math.log(max(cell.spread, SMALLEST)) for cell in row] for row in rows]
         variance = sum(sum(1 / (2 * cell.freedom) if cell.freedom else math.inf for cell in row) for row in rows)
@@ -284,17 +270,13 @@ def fluctuate_more(runs: Measured, pairs: Groups) -> Found:
 
 @judge("noise moves it by", pool=False)
 def less_than_sampling(runs: Measured, pairs: Groups) -> Found:
-    """Say whether noise moves each curve, from the one without, by less than runs without noise differ by.
+    """Say whether noise moves the first curve of each pair by less than the runs of the second, without noise, deviate by.
 
-    Of each pair the second is the curve without noise, whose runs differ by the sampling of records and features; that is
-    taken as one standard deviation. Both are means over the axis.
+    The latter differ by the sampling of records and features. Both are means over the axis.
     """
     for rows in runs.tables(pairs):
         gap = combined([1 / len(rows), -1 / len(rows)] * len(rows), [cell for cells in rows for cell in cells])
         yield gap.within(statistics.fmean(without.spread for _, without in rows)), gap.gap, ""
-
-
-# Numbers that a paper prints
 
 
 @judge("ours less the paper's:", pool=False)
@@ -333,11 +315,7 @@ def is_near(label: str, panel: str, x: float, value: float, tolerance: float = 0
 
 
 def met_in_settings(label: str, value: float, tolerance: float) -> Check:
-    """Name the settings of a paper in which a method meets a number that the paper prints without set or setting.
-
-    Settings are the points of all experiments whose panels show accuracy, each at its data set's, and the mean of the sets at one
-    point. A number that some meet and some miss tells nothing.
-    """
+    """Name the settings of a paper in which a method meets a number that the paper prints without set or setting."""
 
     def check(results: Results, form: Form) -> Verdict:
         points = Measured(results, form).everywhere(label)
@@ -351,15 +329,9 @@ def met_in_settings(label: str, value: float, tolerance: float) -> Check:
     return check
 
 
-# Two measures, and curves with and without noise
-
-
 @judge("slope of the distances, and distances of the last:", pool=False)
 def approach(runs: Measured, rows: Groups, without: Sequence[Place], tolerance: float, last: int) -> Found:
-    """Say whether the curves of each row come ever closer to the one without noise, in the end within a tolerance.
-
-    At every x the line fitted to the distances must fall, and the ``last`` curves must be within the tolerance.
-    """
+    """Say whether at every x curves come closer to the one without noise, and the ``last`` ones are within a tolerance."""
     for *cells, free in runs.every_row([(*places, goal) for places, goal in zip(rows, without, strict=True)]):
         at = np.arange(len(cells)) - (len(cells) - 1) / 2
         weights = -at / (at @ at) * (len(cells) - 1)  # of the line fitted to the distances
@@ -387,10 +359,7 @@ def starts_overfitted(runs: Measured, pairs: Groups) -> Found:
 
 @judge("training and testing come closer by, and the last step is:", pool=False)
 def settles(runs: Measured, pairs: Groups, most: float) -> Found:
-    """Say whether training and testing come closer from the first to the last x, and testing settles.
-
-    It settles if it changes by so much at most from the last but one x to the last.
-    """
+    """Say whether training and testing come closer from the first to the last x, and testing hardly moves in the last step."""
     for rows in runs.tables(pairs):
         if len(rows) > 1:
             (test, training), (before, _), (end, end_training) = rows[0], rows[-2], rows[-1]
@@ -400,10 +369,7 @@ def settles(runs: Measured, pairs: Groups, most: float) -> Found:
 
 @judge("correlation", pool=False)
 def trade_off(runs: Measured, places: Groups) -> Found:
-    """Say whether over all points, and all pairs of curves, one measure is the smaller the larger the other is.
-
-    The correlation is taken within each run, and judged over the runs; in one in which a measure does not move there is none.
-    """
+    """Say whether one measure is the smaller the larger the other is: by the correlation within each run in which both move."""
     rows = runs.every_row(places)
     count = min((len(cell.values) for row in rows for cell in row), default=0)
     values = np.array([[cell.values[:count] for cell in row] for row in rows])  # (points, two measures, runs)

@@ -175,20 +175,9 @@ class PrintedCart(PrintedBoosting):
         return budget if budget > 0 else RESERVE * epsilon / rounds
 
     def noise_reasons(self, epsilon: Fraction, rounds: int) -> Iterator[str]:
-        if rounds == 1:
-            return
-        total = float(epsilon)
-        used = [
-            f"{round_budget(total, rounds, error):.4g} after an error of {error:g}" for error in (0.05, 0.2, 0.3, 0.4)
-        ]
-        text = (
-            f"a round's budget is epsilon / {rounds} - ln(alpha), read off the raw training error of the round before: "
-            f"nominally {decimal_text(epsilon / rounds)}, really {', '.join(used)}"
-        )
-        if round_budget(total, rounds, 0.0) < 0:
-            zero = 1 / (1 + math.exp(2 * math.exp(total / rounds)))  # where alpha is e^(epsilon / T)
-            text += f"; below an error of {zero:.3g} it is negative, and .001 of the nominal one stands in"
-        yield text
+        if rounds > 1:
+            used = round_budget(float(epsilon), rounds, 0.2)
+            yield reason("budget-by-error", rounds=rounds, nominal=decimal_text(epsilon / rounds), used=used)
 
 
 class CARTDPsAdaBoostClassifier(PaperBooster):

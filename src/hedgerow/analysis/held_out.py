@@ -155,10 +155,6 @@ def hold_out(
         raise ConfigurationError(
             f"share is {shown(share)}, but it is the share of the test part; pass a number such as 0.25."
         )
-    if schema is not None and not isinstance(schema, Schema):
-        raise ConfigurationError(
-            f"schema is {shown(schema)}, but it must be an hr.Schema; hr.Schema.load(path) reads one."
-        )
     if isinstance(X, Records):
         raise ConfigurationError(
             "hr.Records are not in memory, so they are not divided; pass a frame, or a mapping of columns."

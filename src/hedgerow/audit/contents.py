@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -167,10 +168,10 @@ def _foreign(
     )
     if (signature := signature_of(path)).refuted:
         yield f"the file is {signature}"
-    with TemporaryDirectory() as folder:
-        again = Path(folder) / "model"
-        model.save(again)
-        own, _ = read_archive(again)
+    again = io.BytesIO()
+    model.save(again)
+    again.seek(0)
+    own, _ = read_archive(again)
     # Parameters that an older version did not have were read as their defaults.
     known = {**estimators.former_parameters(type(model)), **own["parameters"]}
     own["parameters"] = {name: known.get(name) for name in document["parameters"]}

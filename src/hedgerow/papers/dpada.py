@@ -49,7 +49,7 @@ def _thinned(coin: Truth) -> Truth:
     The paper states this for runs between two zeros. A run that begins in the first round leaves nothing, and one that lasts to
     the end its first, since only then theorem 1 is true [inferred].
     """
-    return coin & ~np.append(True, coin[:-1])
+    return np.asarray(coin & ~np.append(True, coin[:-1]))
 
 
 # From a number of rounds and a source of draws to which rounds are marked.

@@ -118,20 +118,14 @@ class Experiment:
                     yield from (fit.numbered(run) for _, fit in curve.points)
 
 
+@dataclass(eq=False)
 class Results:
     """The rows of an experiment, of which the first ``seeds`` runs count, among those of ``others``."""
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        rows: Mapping[tuple[str, ...], Row],
-        seeds: int,
-        others: Sequence[Experiment] = (),
-    ) -> None:
-        self.experiment = experiment
-        self.others = others
-        self.seeds = seeds
-        self.rows = rows
+    experiment: Experiment
+    rows: Mapping[tuple[str, ...], Row]
+    seeds: int
+    others: Sequence[Experiment] = ()
 
     @lazy
     def cells(self) -> Mapping[tuple[Panel, str, Form | None, float], Cell]:

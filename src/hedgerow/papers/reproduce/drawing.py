@@ -73,25 +73,19 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     if not lines:  # a panel that this form has not
         ax.set_axis_off()
         return {}
-    printed = {
-        number.label: [one for one in experiment.reported if one.label == number.label and one.panel == panel]
-        for number in experiment.reported
-        if number.panel == panel
-    }
+    printed: dict[str, dict[float, float]] = {}
+    for number in experiment.reported:
+        if number.panel == panel:
+            printed.setdefault(number.label, {})[number.x] = number.value
     reported = [
-        Line(f"{label}, as the paper prints", tuple(n.x for n in own), tuple(n.value for n in own), (), label)
+        Line(f"{label}, as the paper prints", tuple(own), tuple(own.values()), (), label)
         for label, own in printed.items()
     ]
-    display = PrivacyUtilityDisplay(
-        lines,
-        reported=reported,
-        measure=panel.measure,
-        x=axis.words,
-        log=axis.log,
-        order=list(
-            dict.fromkeys(curve.label for curve in curves if curve.form is not None)
-        ),  # the same colors in all rows
-    ).plot(ax, legend=False)
+    order = list(
+        dict.fromkeys(curve.label for curve in curves if curve.form is not None)
+    )  # the same colors in all rows
+    words = {"measure": panel.measure, "x": axis.words}
+    display = PrivacyUtilityDisplay(lines, reported=reported, log=axis.log, order=order, **words).plot(ax, legend=False)
     place = math.log if axis.log else float
     least = LEAST_GAP * (place(max(axis.values)) - place(min(axis.values)))
     ticks: list[float] = []  # whose labels do not run into each other
@@ -108,10 +102,10 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
 
 
 def _line(results: Results, curve: Curve) -> Line:
-    cells = {x: results.cells.get((curve.panel, curve.label, curve.form, x)) for x, _ in curve.points}
-    there = {x: cell for x, cell in cells.items() if cell is not None}
-    means, spreads = (tuple(getattr(cell, of) for cell in there.values()) for of in ("mean", "spread"))
-    return Line(curve.label, tuple(there), means, spreads)
+    places = {x: (curve.panel, curve.label, curve.form, x) for x, _ in curve.points}
+    cells = {x: results.cells[place] for x, place in places.items() if place in results.cells}
+    means, spreads = (tuple(getattr(cell, of) for cell in cells.values()) for of in ("mean", "spread"))
+    return Line(curve.label, tuple(cells), means, spreads)
 
 
 def _rule(ax: Any, line: Line, artists: dict[str, Any]) -> None:

@@ -27,7 +27,5 @@ def results(values, *, reported=(), seeds=4, panel=PANEL, noise=NOISE):
                 value = mean if form is None else mean + noise * SIGNS[(number + place) % 3][run]
                 rows[fit.numbered(run).key] = {panel.measure: str(value)}
         curves.append(Curve(panel, label, form, tuple(points)))
-    experiment = Experiment(
-        name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves), reported=tuple(reported)
-    )
+    experiment = Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(curves), reported=dict(reported))
     return Results(experiment, rows, seeds)

@@ -6,7 +6,6 @@ from made_up_results import PANEL, results
 from scipy import stats
 
 from hedgerow.papers.reproduce import judges, verdicts
-from hedgerow.papers.reproduce.experiment import Reported
 from hedgerow.papers.reproduce.verdicts import Cell, Contrast
 
 ANSWERS = ("holds", "does not", "cannot be told")
@@ -159,7 +158,7 @@ def test_each_type_of_claim_can_be_contradicted_can_hold_and_can_stay_open(name,
     ("value", "expected"), [(0.85, "holds"), (0.99, "does not"), (0.61, "does not"), (0.9, "cannot be told")]
 )
 def test_near_every_number_that_is_printed(value, expected):
-    printed = [Reported(PANEL, "a", 0.5, 0.5), Reported(PANEL, "a", 1.0, value)]
+    printed = {(PANEL, "a", 0.5): 0.5, (PANEL, "a", 1.0): value}
     assert answer(judges.near_reported(0.1), {"a": (0.1, 0.5, 0.8)}, reported=printed) == expected
 
 

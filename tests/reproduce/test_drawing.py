@@ -2,7 +2,7 @@ import matplotlib
 import pytest
 
 from hedgerow.papers.reproduce.drawing import draw
-from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Reported, Results
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Panel, Results
 from hedgerow.papers.reproduce.fits import Fit
 
 matplotlib.use("Agg")
@@ -19,7 +19,7 @@ def picture(curves, reported=()):
         for (_, fit), value in zip(points, values, strict=True):
             rows[fit.key] = {"accuracy": str(value), "auc": str(value)}
         made.append(Curve(panel, label, form, points))
-    experiment = Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(made), reported=tuple(reported))
+    experiment = Experiment(name="p/f", title="", settings="", axis=AXIS, curves=tuple(made), reported=dict(reported))
     return draw(Results(experiment, rows, 1))
 
 
@@ -54,7 +54,7 @@ def test_a_method_has_one_color_in_all_rows_and_the_legend_names_each_once():
 
 
 def test_the_papers_numbers_stand_in_every_row():
-    axes = picture(BOTH, [Reported(LEFT, "b", 1.0, 0.66)]).axes
+    axes = picture(BOTH, {(LEFT, "b", 1.0): 0.66}).axes
     for ax in (axes[0], axes[2]):
         marks = [line for line in ax.lines if line.get_linestyle() == "None"]
         assert [list(mark.get_ydata()) for mark in marks] == [[0.66]]

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError, DatasetError
 from hedgerow.papers.reproduce import fits, pages, run
-from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Reported, Results
+from hedgerow.papers.reproduce.experiment import FORMS, Axis, Experiment, Panel, PaperClaim, Results
 from hedgerow.papers.reproduce.fits import load_split
 from hedgerow.papers.reproduce.judges import above
 from hedgerow.papers.reproduce.pages import readme
@@ -41,7 +41,7 @@ def made_up_paper():
         settings="Two budgets.",
         axis=AXIS,
         curves=curves_of(AXIS, methods, ["small"]),
-        reported=(Reported(Panel("made up"), "tree", 1.0, 0.5),),
+        reported={(Panel("made up"), "tree", 1.0): 0.5},
         claims=(
             PaperClaim("4.2", "the tree is above the rule", above("tree", ["majority rule"])),
             PaperClaim("", "the rule is above the tree (ours)", above("majority rule", ["tree"])),

@@ -5,7 +5,7 @@ import tomllib
 import pytest
 
 from hedgerow.files import packaged_text
-from hedgerow.papers.reproduce.experiment import Panel, Reported
+from hedgerow.papers.reproduce.experiment import Panel
 from hedgerow.papers.reproduce.statements import NAMES as PAPERS
 from hedgerow.papers.reproduce.statements import expanded, experiments_of, read_paper
 
@@ -75,10 +75,7 @@ def test_tables_become_an_experiment():
         ("other", "coded", "f1"),
     ]
     assert dict(experiment.curves[0].points[1][1].settings) == {"max_depth": 2, "n_estimators": 2, "stop": "none"}
-    assert experiment.reported == (
-        Reported(Panel("p", "auc"), "tree", 1, 0.5),
-        Reported(Panel("p", "auc"), "tree", 2, 0.6),
-    )
+    assert experiment.reported == {(Panel("p", "auc"), "tree", 1): 0.5, (Panel("p", "auc"), "tree", 2): 0.6}
     assert [(claim.section, claim.text) for claim in experiment.claims] == [("1", "up"), ("2", "down"), ("", "ours")]
     assert callable(experiment.picture)
 

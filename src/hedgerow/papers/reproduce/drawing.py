@@ -74,23 +74,22 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
         ax.set_axis_off()
         return {}
     printed: dict[str, dict[float, float]] = {}
-    for number in experiment.reported:
-        if number.panel == panel:
-            printed.setdefault(number.label, {})[number.x] = number.value
+    for (place, label, x), value in experiment.reported.items():
+        if place == panel:
+            printed.setdefault(label, {})[x] = value
     reported = [
         Line(f"{label}, as the paper prints", tuple(own), tuple(own.values()), (), label)
         for label, own in printed.items()
     ]
-    order = list(
-        dict.fromkeys(curve.label for curve in curves if curve.form is not None)
-    )  # the same colors in all rows
+    # The same colors in all rows
+    order = list(dict.fromkeys(curve.label for curve in curves if curve.form is not None))
     words = {"measure": panel.measure, "x": axis.words}
     display = PrivacyUtilityDisplay(lines, reported=reported, log=axis.log, order=order, **words).plot(ax, legend=False)
-    place = math.log if axis.log else float
-    least = LEAST_GAP * (place(max(axis.values)) - place(min(axis.values)))
+    scale = math.log if axis.log else float
+    least = LEAST_GAP * (scale(max(axis.values)) - scale(min(axis.values)))
     ticks: list[float] = []  # whose labels do not run into each other
     for value in axis.values:
-        if not ticks or place(value) - place(ticks[-1]) >= least:
+        if not ticks or scale(value) - scale(ticks[-1]) >= least:
             ticks.append(value)
     ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
     for curve in curves:

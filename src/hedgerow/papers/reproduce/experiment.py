@@ -60,14 +60,6 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Reported:
-    panel: Panel
-    label: str
-    x: float
-    value: float
-
-
-@dataclass(frozen=True)
 class PaperClaim:
     """A sentence of a paper in our own words, the section that it stands in, and what decides it for one form of the systems.
 
@@ -92,7 +84,9 @@ class Experiment:
     settings: str
     axis: Axis
     curves: tuple[Curve, ...] = ()
-    reported: tuple[Reported, ...] = ()
+    reported: Mapping[tuple[Panel, str, float], float] = field(
+        default_factory=dict, hash=False
+    )  # by panel, label and x
     claims: tuple[PaperClaim, ...] = ()
     notes: tuple[str, ...] = ()
     picture: Callable[[], Any] | None = field(default=None, compare=False)

@@ -281,10 +281,10 @@ def less_than_sampling(runs: Measured, pairs: Groups) -> Found:
 
 @judge("ours less the paper's:", pool=False)
 def near_reported(runs: Measured, tolerance: float, panels: Sequence[str] = EVERY) -> Found:
-    for number in runs.results.experiment.reported:
-        cell = runs.results.cell(number.panel, number.label, runs.form, number.x)
-        if cell is not None and number.panel in runs.panels(panels):
-            yield (gap := cell.less(number.value)).within(tolerance), gap.gap, ""
+    for (panel, label, x), value in runs.results.experiment.reported.items():
+        cell = runs.results.cell(panel, label, runs.form, x)
+        if cell is not None and panel in runs.panels(panels):
+            yield (gap := cell.less(value)).within(tolerance), gap.gap, ""
 
 
 @judge("ours less the paper's:", pool=False)

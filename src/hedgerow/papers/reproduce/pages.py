@@ -64,15 +64,14 @@ def section_of(results: Results, *, has_figure: bool) -> Section:
 def numbers_beside_ours(results: Results) -> list[str]:
     """Return the paper's numbers beside ours, of a table also what it does not print; nothing where there is none."""
     experiment = results.experiment
-    printed = {(number.panel, number.label, number.x): number.value for number in experiment.reported}
-    places = list(printed)
+    places = list(experiment.reported)
     if len(experiment.axis.values) == 1:
         places += [(curve.panel, curve.label, x) for curve in experiment.curves if curve.form for x, _ in curve.points]
     rows = []
     for panel, label, x in dict.fromkeys(places):
         cells = [results.cell(panel, label, form, x) for form in experiment.forms]
         ours = [f"{cell.mean:.3f} ± {cell.spread:.3f}" if cell is not None else "" for cell in cells]
-        value = printed.get((panel, label, x))
+        value = experiment.reported.get((panel, label, x))
         rows.append([panel.name, label, f"{x:g}", "" if value is None else f"{value:.3f}", *ours])
     headers = ("panel", "method", experiment.axis.words, "paper", *(FORMS[form] for form in experiment.forms))
     return pipes(headers, rows) if rows else []

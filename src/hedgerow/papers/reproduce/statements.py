@@ -24,7 +24,7 @@ from typing import Any
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import packaged_table
 from hedgerow.papers.reproduce.drawing import PICTURES
-from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim, Reported
+from hedgerow.papers.reproduce.experiment import Axis, Curve, Experiment, Form, Panel, PaperClaim
 from hedgerow.papers.reproduce.fits import BASELINES, CODED_DATA, TASKS, Fit, Setting
 from hedgerow.papers.reproduce.judges import JUDGES
 
@@ -88,11 +88,11 @@ def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, .
             settings=table["settings"],
             axis=axis,
             curves=tuple(curve for group in table.get("curves", ()) for curve in _curves(axis, **group)),
-            reported=tuple(
-                Reported(Panel(group["panel"], group.get("of", "accuracy")), group["label"], x, value)
+            reported={
+                (Panel(group["panel"], group.get("of", "accuracy")), group["label"], x): value
                 for group in table.get("reported", ())
                 for x, value in zip(group["x"], group["values"], strict=True)
-            ),
+            },
             claims=tuple(
                 PaperClaim(one.pop("section"), one.pop("text"), JUDGES[one.pop("check")](**one)) for one in claims
             ),

@@ -45,7 +45,7 @@ def neighbors(records, most, adjacency):
 
 def exact_search(estimator, records, *, most=2, grid=None):
     """Return the worst finding over all small pairs, and the number of pairs."""
-    laws = Laws(estimator, "draws", grid or Grid())
+    laws = Laws(estimator, grid or Grid())
     check_labels(records, estimator)
     pairs = list(neighbors(records, most, laws.claim.adjacency))
     losses = [laws.loss(*pair) for pair in pairs]

@@ -181,9 +181,7 @@ PUBLISHED = {  # what the model loses, and the least that it must be
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_form_loses_more_than_it_claims(name):
     system, parameters, schema, pair, least = PUBLISHED[name]
-    # A forest's labels are all that it draws, and all are in the model; told as draws they need fewer runs.
-    told = "draws" if name == "parts of one size" else "model"
-    finding = exact_loss(build(system, schema, variant="published", **parameters), *pair, told=told)
+    finding = exact_loss(build(system, schema, variant="published", **parameters), *pair)
     assert finding.loss >= least
     assert finding.refuted
     assert finding.subject == f"{system}, published"
@@ -191,7 +189,7 @@ def test_a_published_form_loses_more_than_it_claims(name):
 
 def test_a_model_that_is_impossible_on_one_data_set_is_said_in_words():
     system, parameters, schema, pair, _ = PUBLISHED["single-class stop"]
-    finding = exact_loss(build(system, schema, variant="published", **parameters), *pair, told="model")
+    finding = exact_loss(build(system, schema, variant="published", **parameters), *pair)
     assert "impossible on the" in finding.words
     assert "('y', 'yes')" in finding.pair
     assert finding.to_dict()["loss"] == "infinity"
@@ -216,7 +214,7 @@ def test_an_estimator_without_a_schema_is_refused():
 def test_noise_that_no_grid_tells_is_refused():
     estimator = build("dp-adaboost", ONE, variant="published", n_estimators=1)
     with pytest.raises(ConfigurationError, match="distinguishing attack"):
-        exact_loss(estimator, *OTHER, told="model")
+        exact_loss(estimator, *OTHER)
 
 
 def test_a_label_that_the_schema_does_not_declare_is_refused():

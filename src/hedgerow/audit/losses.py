@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
-from hedgerow.audit.exact import Grid, Law, exact_law, open_law, worst_event, worst_loss
+from hedgerow.audit.exact import Grid, Law, open_law, worst_event, worst_loss
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Model, Plan, PrivateEstimator, RawPlan, claim_of, draw_coins, plan_of, run
@@ -20,7 +20,6 @@ from hedgerow.texts import counted
 Row = tuple[Any, ...]  # the cells of a record, then its label
 Rows = tuple[Row, ...]
 Ids = tuple[Any, ...] | None  # who the records are of
-Told = Literal["draws", "model"]
 
 ROUNDING = 1e-9  # of sums of floats; a loss is told that much smaller
 
@@ -30,13 +29,13 @@ def exact_loss(
     first: Iterable[Row],
     second: Iterable[Row],
     *,
-    told: Told = "draws",
     grid: Grid = Grid(),
     groups: tuple[Sequence[Any], Sequence[Any]] | None = None,
 ) -> Finding:
     """Return how much a fit of an estimator loses between two small data sets, by the exact law of both fits.
 
-    The shipped fit runs on both data sets over all outcomes of its draws. There are as many runs as outcomes, so the schema
+    The shipped fit runs on both data sets over all outcomes of its draws. Everything that is drawn counts as released, with the
+    model, but no coin that decides which records take part where. There are as many runs as outcomes, so the schema
     should have one or two features of two values, and the estimator one or two trees of one test, or two rounds.
 
     Parameters
@@ -46,9 +45,6 @@ def exact_loss(
     first, second : sequence of tuple
         Neighboring data sets: the cells of each record, then its label. They differ in as many records as the estimator's
         ``records_per_person`` at most.
-    told : {"draws", "model"}
-        Whether everything that is drawn counts as released, with the model (but no coin that decides which records take part
-        where), or the model alone. Noise of published forms that no model keeps needs "model"; it takes many more runs.
     grid : Grid
         What is told of noisy counts, and with what the fit goes on.
     groups : pair of sequences, optional
@@ -74,7 +70,7 @@ def exact_loss(
     >>> round(finding.loss, 4), finding.refuted
     (1.0, False)
     """
-    laws = Laws(estimator, told, grid)
+    laws = Laws(estimator, grid)
     rows, who = neighbors_of(estimator, laws.claim, first, second, groups)
     return laws.finding(*rows, who)
 
@@ -87,10 +83,9 @@ def planned(estimator: PrivateEstimator) -> tuple[Claim, Plan | RawPlan]:
 
 
 class Laws:
-    def __init__(self, estimator: PrivateEstimator, told: Told, grid: Grid) -> None:
+    def __init__(self, estimator: PrivateEstimator, grid: Grid) -> None:
         self.claim, self._plan = planned(estimator)
         self._estimator = estimator
-        self._law_of = open_law if told == "draws" else exact_law
         self._grid = grid
         self._known: dict[tuple[Rows, Ids], Law] = {}
         self._delta = float(self.claim.delta)
@@ -124,7 +119,7 @@ class Laws:
     def _law(self, rows: Rows, ids: Ids = None) -> Law:
         if (rows, ids) not in self._known:
             X, y, keep = read_rows(rows, ids, self.claim)
-            self._known[rows, ids] = self._law_of(
+            self._known[rows, ids] = open_law(
                 lambda source: kept(run(self._plan, X, y, source, keep(source))[0]), self._grid
             )
         return self._known[rows, ids]

@@ -98,7 +98,7 @@ def exactly(name: str) -> Finding | None:
             continue
         estimator = kind(epsilon=case.epsilon, schema=case.schema, **settings_of(name, case))
         try:
-            found.append(exact_loss(estimator, case.base, (*case.base, case.record), pair=case.name))
+            found.append(exact_loss(estimator, case.base, (*case.base, case.record)))
         except ConfigurationError:  # more outcomes than can be told
             continue
     return max(found, key=lambda one: share(one.loss, one.epsilon), default=None)

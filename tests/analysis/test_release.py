@@ -415,7 +415,7 @@ def test_an_error_after_the_draw_says_that_the_budget_is_spent(monkeypatch, tmp_
     assert "count epsilon 2.0 as spent" in result.stderr
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("hedgerow.analysis.ReleasedSchema.save", broken)
+    monkeypatch.setattr("hedgerow.analysis.release.ReleasedSchema.save", broken)
     result = run(*arguments)
     assert result.exit_code == 2
     assert "epsilon 2.0 was spent, but no schema was written." in result.stderr

@@ -155,6 +155,7 @@ BENDS = np.append(0.0, np.geomspace(0.02, 4, 24))[:, None]  # by how much it fal
 MOST_RATIO = 1e9  # of R2 / (1 - R2)
 HALVINGS = 60
 ROUNDS = 4
+TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -503,23 +504,24 @@ class RegressionCard(cards.Card):
 def _tail_law(counts: Floats, noise: Floats, octaves: float) -> Floats:
     """Return expected counts, (bins,), of bins of equal width in ``octaves``, given noisy ones and the variance of their noise.
 
-    The log of a law is a parabola of the log of the distance that opens downward, as for powers and lognormal tails. At the last
-    possible bin a law falls faster than the squared distance grows. It is the geometric mean of all laws of a grid, weighted
-    by their likelihood, so that the data decide what they can.
+    The log of a law is linear in the log of the distance, as of powers, or a parabola that opens downward, as of lognormal
+    tails. At the last possible bin it falls faster than the squared distance grows. The counts expected are the geometric means
+    over all laws of a grid, weighted by likelihood.
     """
     at, possible = np.arange(len(counts)) * octaves, noise > 0
     shapes = np.exp(-SLOPES * at - BENDS * at**2) * possible
-    heights, bounded = np.ones(shapes.shape[:2]), (SLOPES + 2 * BENDS * at[possible][-1] >= 2 * math.log(2))[..., 0]
     expected = np.broadcast_to(np.maximum(counts, 0.0) + 1, shapes.shape)
-    for _ in range(ROUNDS):  # of weighted least squares
-        weights = possible / (expected + noise + 1e-9)
-        heights = (weights * shapes) @ counts / (weights * shapes**2).sum(axis=-1)
-        expected = np.maximum(heights, 1e-9)[..., None] * shapes
-    variance = expected + noise + 1e-9
-    off = np.minimum((counts - expected) ** 2 / variance, cards.CLEAR**2)
-    score = np.where(bounded, -((off + np.log(variance)) * possible).sum(axis=-1) / 2, -math.inf)
+    for _ in range(ROUNDS):  # of weighted least squares for each law's height
+        weights = possible / (expected + noise + TINY)
+        height = (weights * shapes) @ counts / (weights * shapes**2).sum(axis=-1)
+        expected = np.maximum(height, TINY)[..., None] * shapes
+    variance = expected + noise + TINY
+    off = np.minimum((counts - expected) ** 2 / variance, cards.CLEAR**2)  # of a hill far from a law
+    score = -((off + np.log(variance)) * possible).sum(axis=-1) / 2
+    score[(SLOPES + 2 * BENDS * at[possible][-1])[..., 0] < 2 * math.log(2)] = -math.inf
     shares = np.exp(score - score.max())
-    return np.asarray(np.exp(np.tensordot(shares / shares.sum(), np.log(expected + 1e-30), 2)) * possible)
+    mean = np.tensordot(shares / shares.sum(), np.log(expected + TINY), 2)
+    return np.asarray(np.exp(mean) * possible)
 
 
 def _last(holds: Callable[[float], bool]) -> float:

@@ -1,5 +1,6 @@
 """The card answers whether a model may leave, and says who signed it; ``inspect`` and ``audit`` check signatures too."""
 
+import html
 import json
 import re
 import zipfile
@@ -79,7 +80,10 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert (entry["epsilon"], entry["delta"]) == ("1", "0")
     assert entry["unit"]["adjacency"] == "add-remove"
     assert {"product", "trust_model", "accounting", "implementation", "model_sha256", "schema_sha256"} <= entry.keys()
-    assert entry["model_sha256"] in Path("card.html").read_text("utf-8")
+    page = Path("card.html").read_text("utf-8")
+    assert entry["model_sha256"] in page
+    assert all(html.escape(refusal) in page for refusal in entry["refusals"])
+    assert may.count("; ") <= 3
 
 
 def test_entries_that_were_read_off_the_records_are_not_called_public(folder, run):

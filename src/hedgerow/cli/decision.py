@@ -22,6 +22,11 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import listed
 
 NOT_SAID = "not stated"
+MOST_REASONS = 3
+UNCHECKED = (
+    f"{UNTOLD} Whether the noise came from a seed that somebody knows. Whether what it rests on is true. Whether the model is "
+    "right or fair."
+)
 TRUST = "central: the owner's machine reads the raw records, and the guarantee covers everything that it releases"
 STATED = {  # facts of a certificate, and how the table calls them
     "meaning": "What that means",
@@ -87,7 +92,8 @@ class Decision:
         if schema.labels.reason is None and schema.labels.origin != "inferred":
             silent.append("the labels")
         if self.refusals:
-            yield "May this model leave?", "NO: " + "; ".join(self.refusals)
+            more = [f"and {len(self.refusals) - MOST_REASONS} more, below"] * (len(self.refusals) > MOST_REASONS)
+            yield "May this model leave?", "NO: " + "; ".join([*self.refusals[:MOST_REASONS], *more])
         else:
             yield (
                 "May this model leave?",
@@ -124,7 +130,7 @@ class Decision:
             yield "It rests on these being public", f"{listed(silent)}: the owner gave no reason"
         for start in certificate.starts:
             yield "It rests on a start", str(start)
-        yield "Not checked", f"{UNTOLD} Whether what it rests on is true. Whether the model is right or fair."
+        yield "Not checked", UNCHECKED
         known = (
             "measured by a private report, below" if self.has_report else "NOT known: no private report card was passed"
         )

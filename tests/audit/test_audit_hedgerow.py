@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -53,14 +54,17 @@ def law(records, schema=SCHEMA, **given):
     return found
 
 
-def worst(most, types=TYPES):
-    known = {}
+@cache
+def shipped_law(records):
+    """The law of the code as it is, for tests that plant nothing."""
+    return law(records)
+
+
+def worst(most, types=TYPES, law=law):
+    law = cache(law)
 
     def of(records):
-        key = tuple(sorted(records))
-        if key not in known:
-            known[key] = law(key)
-        return known[key]
+        return law(tuple(sorted(records)))
 
     return max(
         worst_loss(of(records), of((*records, record))) for records in data_sets(most, types) for record in types
@@ -76,7 +80,7 @@ def worst(most, types=TYPES):
     ],
 )
 def test_two_rounds_lose_at_most_epsilon_and_a_fair_part_of_it(most, types):
-    assert 0.5 < worst(most, types) <= 1
+    assert 0.5 < worst(most, types, shipped_law) <= 1
 
 
 def test_of_records_of_the_only_class_their_number_alone_is_told():
@@ -87,9 +91,9 @@ def test_of_records_of_the_only_class_their_number_alone_is_told():
     assert worst_loss(law(((0, 1, 0),), schema), one) == 0
 
 
-@pytest.mark.parametrize("records", thinned([pytest.param(TYPES[3:end]) for end in (4, 5)], 2), ids=len)
+@pytest.mark.parametrize("records", thinned([pytest.param(TYPES[7:]), pytest.param(TYPES[3:5])], 2), ids=len)
 def test_weights_of_classes_leave_the_law_of_what_is_released_as_it_is(records):
-    assert worst_loss(law(records, class_weight={"yes": 9}), law(records)) == 0
+    assert worst_loss(law(records, class_weight={"yes": 9}), shipped_law(records)) == 0
 
 
 @pytest.mark.full

@@ -30,7 +30,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 
 @pytest.fixture
 def small_partitions(monkeypatch):
-    monkeypatch.setattr(local, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(local, "FEWEST_ROWS", 61)  # also where nothing may stay in memory
     monkeypatch.setattr(local, "MOST_ROWS", 61)
 
 

@@ -6,14 +6,13 @@ import gc
 import inspect
 import os
 import traceback
-from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from full_disks import full_disk
+from helpers import spilling
 from interruption import interrupted_at
 from products import thinned
 from random_records import CASES, STARTED, estimator, random_batches, random_records, saved
@@ -32,14 +31,6 @@ pq = pytest.importorskip("pyarrow.parquet")
 def small_partitions(monkeypatch):
     monkeypatch.setattr(local, "FEWEST_ROWS", 61)  # also where nothing may stay in memory
     monkeypatch.setattr(local, "MOST_ROWS", 61)
-
-
-def spilling(records, folder):
-    """The same records, of which nothing stays in memory."""
-    source = copy(records._source)
-    for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
-        object.__setattr__(source, name, value)
-    return replace(records, _source=source)
 
 
 @pytest.mark.parametrize("case", thinned(CASES, 5))

@@ -34,13 +34,7 @@ def client(tmp_path_factory):
     options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50, "local_directory": folder}
     # A LocalCluster gives a worker up for good if it is away 15 seconds after it was lost, also where it was killed once more
     # just then.
-    # Workers, and those that take their place, are forked from a process that has imported what they need.
-    patient = dask.config.set(
-        {
-            "distributed.deploy.lost-worker-timeout": "1 hour",
-            "distributed.worker.multiprocessing-method": "forkserver",
-        }
-    )
+    patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     with patient, distributed.LocalCluster(n_workers=2, **options) as cluster, distributed.Client(cluster) as client:
         yield client
 

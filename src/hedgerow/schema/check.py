@@ -43,8 +43,12 @@ above       numbers over the range, read as its high end"""
 class ColumnReport:
     """The numbers of cells of one column that the schema does not read as plain values.
 
-    ``spellings`` lists undeclared texts, each with the declared value from which it differs only in case, white space or
-    punctuation.
+    Parameters
+    ----------
+    missing, undeclared, below, above : int
+        How many cells are missing, of no declared value, below the range, and above it.
+    spellings : tuple of (str, value)
+        Undeclared texts, each with the declared value from which it differs only in case, white space or punctuation.
     """
 
     missing: int

@@ -6,12 +6,10 @@ import inspect
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from fractions import Fraction
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,19 +19,10 @@ from hedgerow.schema import Schema
 
 Stored = int | str | dict[str, int] | dict[str, int | float] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 LARGEST_WEIGHT = 1e300  # which a float holds
 LABELS = str | bool | np.bool_ | int | float | np.integer | np.floating
 OR_NONE = ", or None to have it chosen by a public rule"
-
-WEIGHTLESS = {
-    "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
-    "exposure": "an exposure weighs a record, and noise would have to hide the largest weight. Leave it out; declare the "
-    "exposure as a feature, or predict the rate, with a public range",
-    "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
-    "a lower predict_proba, or take HedgerowClassifier or ForestClassifier, which have public weights",
-}
 
 
 class Constraint(ABC):
@@ -204,42 +193,13 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def checks_keywords(method: Method) -> Method:
-    """Return a method that refuses unknown keywords in the name of the class that it is called on."""
-    known = list(inspect.signature(method).parameters)[1:]  # without self
-
-    @wraps(method)
-    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
-        if not keywords.keys() <= set(known):
-            check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, known)
-        return method(self, *args, **keywords)
-
-    return cast(Method, checked)
-
-
-def check_keywords(what: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise TypeError for the first keyword that is not known, naming ``what`` was called and the way out."""
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            way = WEIGHTLESS.get(name) or (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}")
-            raise TypeError(f"{what} takes no {name}: {way}{'' if way.endswith('?') else '.'}")
-
-
 def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
     """Return the field of an estimator's parameter, with the rule for its values."""
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
 def rules_of(kind: type) -> dict[str, Constraint]:
-    rules: dict[str, Constraint] = {}
-    for each in fields(kind):
-        if "rule" not in each.metadata:
-            raise TypeError(
-                f"{kind.__name__}.{each.name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
-            )
-        rules[each.name] = each.metadata["rule"]
-    return rules
+    return {each.name: each.metadata["rule"] for each in fields(kind)}
 
 
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading

@@ -27,7 +27,7 @@ from hedgerow.export.signature import signer
 from hedgerow.files import LARGEST_INTEGER, Allowance, Place
 from hedgerow.ledgers.ledger import count_fit
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import checks_keywords, rules_of, stored_parameters
+from hedgerow.parameters import rules_of, stored_parameters
 from hedgerow.privacy.accounting import NONE
 from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Unit
@@ -40,8 +40,6 @@ from hedgerow.schema.encoder import check_size
 from hedgerow.table import Coded, keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
-
-STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
 
 class PrivateEstimator(Exported, planning.Planned):
@@ -75,7 +73,6 @@ class PrivateEstimator(Exported, planning.Planned):
         if coins:
             raise ValueError(f"{type(self).__name__} draws no public coins.")
 
-    @checks_keywords
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
@@ -137,7 +134,7 @@ class PrivateEstimator(Exported, planning.Planned):
         if isinstance(columns, Records) and not isinstance(plan, RawPlan):
             columns = columns.proposed(certificate, Coded(plan.encoder))
         holds = certificate.holds
-        warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
+        warn_of_claim(2, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             # An earlier result must not be taken for that of a fit that is interrupted.
             self.__dict__.pop("_fitted", None)
@@ -150,7 +147,7 @@ class PrivateEstimator(Exported, planning.Planned):
             stored = stored_parameters(estimator.get_params(deep=False))
             self._fitted = Fitted(schema, certificate, model, stored, named, coins)
         for message in messages if repeated is None else [*messages, repeated]:
-            warnings.warn(message, UserWarning, stacklevel=STACK)
+            warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -163,7 +160,6 @@ class PrivateEstimator(Exported, planning.Planned):
         clone: Self = super().__sklearn_clone__()
         return clone
 
-    @checks_keywords
     def fit_curator(self, curator: Curator) -> Self:
         """Fit by queries to a curator that holds the records. The whole plan is charged to its budget before the first query.
 
@@ -214,7 +210,7 @@ class PrivateEstimator(Exported, planning.Planned):
         stored = stored_parameters(estimator.get_params(deep=False))
         self._fitted = Fitted(curator.schema, certificate, model, stored, curator.named, coins)
         for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=STACK)
+            warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
     def _check_curator(self, curator: Curator) -> None:

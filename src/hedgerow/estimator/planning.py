@@ -18,7 +18,7 @@ from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.randomness import Draw
-from hedgerow.parameters import Instance, RandomSource, check_keywords, check_parameters, describe, parameter, rules_of
+from hedgerow.parameters import Instance, RandomSource, check_parameters, describe, parameter, rules_of
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
@@ -99,14 +99,6 @@ class Planned(_Attributes):
         super().__init_subclass__(**given)
         dataclass(cls, eq=False, repr=False)
         describe(cls, Planned)
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        # Python's error would name the class whose ``__init__`` receives them, often a parent that the caller does not know.
-        known = rules_of(cls)
-        if not parameters.keys() <= known.keys():
-            check_keywords(cls.__name__, parameters, list(known))
-        made: Self = super().__new__(cls)
-        return made
 
     @abstractmethod
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:

@@ -284,7 +284,7 @@ def test_commands_read_a_folder_as_records_do(notes, run, folder, ending):
     whole, parts = (run("schema", "init", data).stdout for data in ("notes.csv", "parts"))
     assert whole == parts
     (folder / "empty").mkdir()
-    assert "has no file that ends in .parquet or .csv" in run("predict", "parts.hedgerow", "empty").stderr
+    assert "no file is named like empty" in run("predict", "parts.hedgerow", "empty").stderr
 
 
 @pytest.mark.parametrize("name", [None, "id"])

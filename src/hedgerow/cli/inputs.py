@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -28,8 +28,8 @@ from hedgerow.files import atomic_file, write_kept
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import Columns, FileForm
-from hedgerow.reading.table_file import TableFile, check_header, check_types, is_parquet, open_table, read_table
+from hedgerow.reading.csv_file import FileForm
+from hedgerow.reading.table_file import TableFile, check_header, check_types, is_parquet, read_table
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import bar_of, listed
 
@@ -99,36 +99,13 @@ def check_records(lines: int, data: Path | str) -> None:
 
 
 def records_of(query: Query, target: str, form: FileForm, person: str | None = None) -> Records:
+    """Return files as records that are read block by block; a pipe, which can be read only once, is read now."""
     room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
+    if not query.paths[0].is_file():
+        return Records.from_batches([read_table(path, form) for path in query.paths], target, **room)
     if is_parquet(query.paths[0]):
         return Records.from_parquet(query.paths, target, **room)
     return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
-
-
-def check_files(data: Sequence[Path], form: FileForm, check: Callable[[TableFile, Path], None]) -> None:
-    """Check the columns of every file, and raise ConfigurationError if none has a record."""
-    records = False
-    for path in data:
-        with open_table(path, form) as table:
-            check(table, path)
-            records = records or not table.is_empty
-    check_records(int(records), data[0] if len(data) == 1 else f"{data[0]} and the other files")
-
-
-def given(
-    query: Query, target: str, form: FileForm, check: Callable[[TableFile, Path], None], person: str | None = None
-) -> tuple[Any, Any, Columns | None]:
-    """Return files as records that are read block by block, and nothing else.
-
-    A pipe can be read only once. For a pipe, return its columns, labels and persons.
-    """
-    path = query.paths[0]
-    if path.is_file():
-        check_files(query.paths, form, check)
-        return records_of(query, target, form, person), None, None
-    columns = read_table(path, form, lambda table: check(table, path))
-    check_records(len(columns[target]), path)
-    return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
@@ -263,10 +240,10 @@ class Spending:
         raise BrokenOff(error, self._outcome() + more) from error
 
     @contextmanager
-    def watching(self, X: Any, y: Any) -> Iterator[Any]:
-        """Watch a query; records that are read block by block, which have no ``y`` beside them, are yielded with progress."""
+    def watching(self, records: Records) -> Iterator[Records]:
+        """Watch a query, and yield its records with progress."""
         with self._watch, ShareProgress() as progress:
-            yield X.with_progress(progress) if y is None else X
+            yield records.with_progress(progress)
         self._done = True
 
     def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:

@@ -26,7 +26,7 @@ from hedgerow.export import DIALECTS
 from hedgerow.export.signature import signature_of
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
-from hedgerow.plots.model import leaf_text, tree_values
+from hedgerow.plots.model import tree_lines
 from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
@@ -143,11 +143,10 @@ def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_j
     if number is not None:
         forest = estimator.model_
         if not isinstance(forest, ForestModel):
-            form = f"{type(estimator).__name__} ({estimator.certificate_.variant})"
-            raise click.UsageError(f"--tree prints the trees of private forests, and {form} is none.")
+            raise click.UsageError(f"--tree prints the trees of forests, and {type(estimator).__name__} is none.")
         if number > (trees := len(forest.forest.roots)):
             raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
-        tree = tree_values(forest, number - 1)
+        tree = [*tree_lines(forest, number - 1)]
     if as_json:
         signed = {**vars(signature), "refuted": signature.refuted}
         write_json({**contents, "signature": signed, "tree": tree})
@@ -170,8 +169,7 @@ def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_j
     click.echo("\n" + (estimator.certificate_.details() if whole else str(estimator.certificate_)))
     if tree is not None:
         click.echo(f"\ntree {number} of {contents['sizes']['trees']}")
-        for line in tree_lines(tree, depth=1):
-            click.echo(line)
+        click.echo("\n".join(tree))
     click.get_current_context().exit(AUDIT_REFUTED if signature.refuted else 0)
 
 
@@ -190,17 +188,6 @@ def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
     rounds = {"rounds": trees} if isinstance(estimator, BoostingClassifier) else {}
     leaves = int(np.count_nonzero(children == 0))
     return {**rounds, "trees": trees, "nodes": len(children), "leaves": leaves}
-
-
-def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
-    branches = node.get("branches", [{"when": "always", "node": node}])
-    for branch in branches:
-        if "branches" in branch["node"]:
-            yield f"{'  ' * depth}{branch['when']}"
-            yield from tree_lines(branch["node"], depth + 1)
-        else:
-            yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
 @command("card")

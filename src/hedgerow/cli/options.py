@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from glob import escape, glob, has_magic
+from glob import has_magic
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,8 @@ from hedgerow.cli import TABLE, TEXTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LEAST_MEMORY
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.reading.formats import check_delimiter
+from hedgerow.reading.streams import files_of
 from hedgerow.reading.table_file import is_parquet
 
 if TYPE_CHECKING:
@@ -67,15 +69,12 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         one = InputFile()
-        folder = os.path.isdir(value)
-        if not folder and (not has_magic(str(value)) or Path(value).exists()):
+        if not os.path.isdir(value) and (not has_magic(str(value)) or os.path.exists(value)):
             return (one.convert(value, param, ctx),)
-        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
-        paths = sorted(path for pattern in patterns for path in glob(pattern))
-        if not paths and folder:
-            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
-        if not paths:
-            self.fail(f"no file is named like {value!r}.", param, ctx)
+        try:
+            paths = files_of(value, *ENDINGS)
+        except ConfigurationError as error:
+            self.fail(str(error), param, ctx)
         if len({is_parquet(path) for path in paths}) > 1:
             self.fail(f"{value!r} names Parquet files and others; name those of one kind.", param, ctx)
         return tuple(one.convert(path, param, ctx) for path in paths)
@@ -106,17 +105,10 @@ def _memory(value: str) -> int:
     return size
 
 
-def share(value: float) -> float:
-    if not 0 < value < 1:
-        raise ConfigurationError(f"{value} is no share; pass a number between 0 and 1, such as 0.2.")
-    return value
-
-
 def _separator(value: str) -> str:
     r"""Return the character between cells; ``\t`` may be spelled out."""
     character = "\t" if value == "\\t" else value
-    if len(character) != 1 or character in '"\r\n':
-        raise ConfigurationError(f"{value!r} cannot separate cells; pass one character, such as ',' or ';' or '\\t'.")
+    check_delimiter(character)
     return character
 
 
@@ -160,7 +152,6 @@ TYPES: dict[str | None, tuple[Any, Callable[..., Any] | None]] = {
     "float": (float, None),
     "epsilon": (float, checked(exact, check_alone=True)),
     "delta": (float, checked(exact_delta, check_alone=True)),
-    "share": (float, checked(share)),
     "memory": (None, checked(_memory)),
     "separator": (None, checked(_separator)),
     "file": (InputFile(), None),

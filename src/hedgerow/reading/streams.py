@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
+from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
@@ -52,19 +52,14 @@ class Layout:
     def block(self, batch: Any, share: float | None = None) -> Block:
         """Return a batch by its parts, or raise SchemaError where columns are absent."""
         columns = as_columns(batch)
-        self.check(columns)
-        others = {*self.others, *self.ignored}
-        X = {name: column for name, column in columns.items() if name not in others}
-        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
-
-    def check(self, names: Iterable[str]) -> None:
-        there = set(names)
-        lacking = [name for name in self.others if name not in there]
-        if lacking:
+        if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
                 f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
                 "columns."
             )
+        others = {*self.others, *self.ignored}
+        X = {name: column for name, column in columns.items() if name not in others}
+        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
 
 
 def as_columns(batch: Any) -> Mapping[str, Any]:
@@ -95,19 +90,23 @@ class Block:
     groups: Any = None
 
 
-def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
+def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *endings: str) -> tuple[Path, ...]:
     """Return the files that a path, a pattern (in the order of their names), a folder or a list of paths names.
 
-    Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
+    Of a folder these are the files of those endings. ConfigurationError if there is none, or one is named twice.
     """
     named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     if not all(isinstance(path, str | os.PathLike) for path in named):
-        raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
+        raise wrong_kind(
+            "from_parquet" if ".parquet" in endings else "from_csv", "a path or a sequence of paths", paths
+        )
     files = [Path(path) for path in named]
     if isinstance(paths, str | os.PathLike):
-        pattern = os.path.join(paths, f"*{ending}") if os.path.isdir(paths) else os.fspath(paths)
-        if has_magic(pattern) and not os.path.exists(pattern):
-            files = [Path(name) for name in sorted(glob(pattern))]
+        patterns = [os.fspath(paths)]
+        if os.path.isdir(paths):
+            patterns = [os.path.join(escape(patterns[0]), f"*{ending}") for ending in endings]
+        if os.path.isdir(paths) or (has_magic(patterns[0]) and not os.path.exists(paths)):
+            files = [Path(name) for name in sorted(name for pattern in patterns for name in glob(pattern))]
     if not files:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
     try:
@@ -168,8 +167,6 @@ class Files:
         ids: dict[str | None, Path] = {}
         for path in self.paths:
             with self._opened(path, layout.form) as table:
-                check_no_name_twice(table.header, path)
-                layout.check(table.header)
                 check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
                 check_types(table, features, layout.label, labels)
                 is_empty = is_empty and table.is_empty

@@ -197,7 +197,7 @@ def test_no_records(odd, folder, run):
     (folder / "odd.csv").write_text(ODD.splitlines()[0])
     found = run(*odd, "--json")
     assert json.loads(found.stdout)["lines"] == 0
-    assert json.loads(found.stdout)["refusal"].startswith("odd.csv has no records")
+    assert json.loads(found.stdout)["refusal"].startswith("there are no records")
     assert "WARNING" not in found.stderr
 
 

@@ -113,7 +113,7 @@ def test_a_search_writes_a_model(patients, answer, run):
         (("search", "patients.csv", *SEARCH, "--refit", 2, "--out", "m"), "refit"),
         (("schema", "release", "p*", "--epsilon", 1, *RELEASE, "--out", "s.toml"), "others; name those of one kind"),
         (
-            ("schema", "release", "part-*.csv", "--epsilon", 1, *RELEASE[:4], "--out", "s.toml"),
+            ("schema", "release", "part-*.csv", "--epsilon", 1, *RELEASE[:4], "--delta", 0, "--class", "yes", "--out", "s.toml"),
             "'admitted', 'smokes'",
         ),
     ],

@@ -33,7 +33,7 @@ CALLS = {  # what each command calls; the first is the one that ends it
     "schema release": ["hedgerow.cli.queries:private_schema"],
     "schema init": ["hedgerow.cli.schemas:draft_schema"],
     "schema check": ["hedgerow.cli.schemas:_count"],
-    "predict": ["hedgerow.cli.models:batches_of", "hedgerow.cli.models:open_table"],
+    "predict": ["hedgerow.cli.inputs:batches_of", "hedgerow.cli.inputs:open_table"],
     "inspect": ["hedgerow.cli.models:tree_lines"],
     "card": ["hedgerow.cli.models:write_card"],
     "export": ["hedgerow.estimator.exported:Exported.to_sql"],

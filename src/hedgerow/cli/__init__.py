@@ -115,17 +115,10 @@ class LazyGroup(click.Group):
         sys.exit(code)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
     """Write a warning to stderr; for a warning that is meant for users, only its message."""
     for_users = issubclass(category, UserWarning)
-    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno, line)
+    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno)
     with suppress(OSError):  # as Python does if stderr is closed
         click.echo(text, err=True, nl=False)
 

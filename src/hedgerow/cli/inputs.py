@@ -9,8 +9,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,14 +22,22 @@ from hedgerow.analysis.release import NO_VALUE
 from hedgerow.cli import BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
-from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
+from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file, write_kept
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import FileForm
-from hedgerow.reading.table_file import TableFile, check_header, check_types, is_parquet, read_table
+from hedgerow.reading.csv_file import Columns, FileForm
+from hedgerow.reading.table_file import (
+    TableFile,
+    batches_of,
+    check_header,
+    check_types,
+    is_parquet,
+    open_table,
+    read_table,
+)
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import bar_of, listed
 
@@ -93,11 +101,6 @@ def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
     check_types(table, schema.features, schema.target, schema.labels)
 
 
-def check_records(lines: int, data: Path | str) -> None:
-    if not lines:
-        raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
-
-
 def records_of(query: Query, target: str, form: FileForm, person: str | None = None) -> Records:
     """Return files as records that are read block by block; a pipe, which can be read only once, is read now."""
     room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
@@ -106,6 +109,23 @@ def records_of(query: Query, target: str, form: FileForm, person: str | None = N
     if is_parquet(query.paths[0]):
         return Records.from_parquet(query.paths, target, **room)
     return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
+
+
+@contextmanager
+def opened(
+    data: Sequence[Path], form: FileForm, *, shown: bool = True
+) -> Iterator[tuple[list[TableFile], Callable[[Sequence[str] | None], Iterator[Columns]]]]:
+    """Yield open files of records, and what yields the batches of all of them with progress, of some columns or all."""
+    with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress(shown=shown))
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
+
+        def batches(names: Sequence[str] | None) -> Iterator[Columns]:
+            for batch, share in batches_of(tables, [path.stat().st_size for path in data], names):
+                progress.read(share)
+                yield batch
+
+        yield tables, batches
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
@@ -117,16 +137,15 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: f
                 f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
             )
         values["delta"] = delta
+    own = [name for name in rules if name not in ELSEWHERE]
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
             raise click.UsageError(f"--param {pair!r} has no '='; write it as name=value.")
-        if name in ELSEWHERE and name != "ledger":
-            way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
-            raise click.UsageError(f"{name} is no --param but an option; write {way}.")
-        if name not in rules or name == "ledger":
-            known = ", ".join(other for other in rules if other not in ELSEWHERE)
-            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {known}.")
+        if name not in own:
+            raise click.UsageError(
+                f"{kind.__name__} has no parameter {name!r} for --param; it has {', '.join(own)}. Others have options."
+            )
         if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
         allowed = [value for value in (_parsed(text), text) if rules[name].allows(value)]

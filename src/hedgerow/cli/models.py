@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json, write_out
+from hedgerow.cli.inputs import check_stdout, model_values, opened, write_json, write_out
 from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
@@ -27,7 +27,7 @@ from hedgerow.export.signature import signature_of
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.plots.model import tree_lines
-from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.reading.table_file import check_header, check_types, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
@@ -87,8 +87,7 @@ def predict(
 
     def rows() -> Iterator[Iterable[list[Any]]]:
         """Yield one row per record, batch by batch."""
-        for batch, share in batches_of(tables, [path.stat().st_size for path in data], columns):
-            progress.read(share)
+        for batch in batches(columns):
             X = {name: batch[name] for name in schema.names}
             look.add(X)
             with warnings.catch_warnings():
@@ -100,15 +99,13 @@ def predict(
             cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True)
             yield ([*own, *row] for own, row in zip(cells, found, strict=True)) if kept else found
 
+    # On a terminal, the predictions themselves show the progress.
+    shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
     with ExitStack() as stack:
-        form = schema.file_form.replaced(separator)
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables, batches = stack.enter_context(opened(data, schema.file_form.replaced(separator), shown=shown))
         for table, path in zip(tables, data, strict=True):
             check_header(table, columns, path, more=True)
             check_types(table, schema.features)
-        # On a terminal, the predictions themselves show the progress.
-        shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
-        progress = stack.enter_context(ShareProgress(shown=shown))
         file = sys.stdout
         if out is not None:
             part = stack.enter_context(atomic_file(out, replace=force))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from hedgerow.analysis.evaluation import group_of
 from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
 from hedgerow.errors import FileFormatError
-from hedgerow.files import LARGEST_CARD, atomic_file, read_place
+from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.plots import PlanDisplay
 from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.exact import decimal_text, exact
@@ -170,9 +171,9 @@ def plan(
     if out is not None:
         figure = new_figure(14.4, 4.8)
         PlanDisplay.from_schema(schema, **arguments).plot(figure.subplots(1, 3))
-        with atomic_file(out, replace=force) as part:
-            figure.savefig(part, format=out.suffix[1:])
-        click.echo(f"wrote {out}", err=True)
+        picture = io.BytesIO()
+        figure.savefig(picture, format=out.suffix[1:])
+        inputs.write_out(picture.getvalue(), out, force=force)
     if as_json:
         inputs.write_json(outlook.to_dict())
     else:

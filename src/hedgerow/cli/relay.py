@@ -29,15 +29,7 @@ FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message
 
 
 class Resident:
-    """A socket that answers for an owner, until ``close``.
-
-    Parameters
-    ----------
-    owner : Owner
-        The owner.
-    path : path
-        Where to make the socket. Whoever may enter the folder may use it.
-    """
+    """A socket that answers for an owner, until ``close``. Whoever may enter its folder may use it."""
 
     def __init__(self, owner: Owner, path: str | os.PathLike[str]) -> None:
         self._owner, self._path, self._closed = owner, Path(path), False
@@ -78,13 +70,7 @@ def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
 
 
 class Sockets:
-    """A transport to owners of this machine.
-
-    Parameters
-    ----------
-    paths : mapping of str to path
-        The socket of each owner, by its name.
-    """
+    """A transport to owners of this machine, by the socket of each."""
 
     def __init__(self, paths: Mapping[str, str | os.PathLike[str]]) -> None:
         self._paths = dict(paths)

@@ -19,6 +19,7 @@ from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import signer
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.reading.streams import no_records
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
 
@@ -81,7 +82,8 @@ def train(
         else:
             path = query.paths[0]
             columns = read_table(path, form, lambda table: inputs.check_columns(table, schema, path))
-            inputs.check_records(len(columns[label]), path)
+            if not len(columns[label]):
+                raise no_records()
             parts = hold_out(columns, columns.pop(label), holdout, schema=schema)
             columns = {**parts.X_train, label: parts.y_train}
             records = Records.from_batches([columns], label, memory=query.memory, spill=query.spill)

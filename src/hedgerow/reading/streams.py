@@ -180,7 +180,7 @@ class Files:
                 "column with one type in all files, ids best as text."
             )
         if is_empty:
-            raise _no_records()
+            raise no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         for batch, share in batches_of(self._tables(layout.form), [seen[2] for seen in self._seen]):
@@ -256,7 +256,7 @@ def _stored_as(column: Any) -> str | None:
     return None if types.is_null(kind) else str(kind)
 
 
-def _no_records() -> ConfigurationError:
+def no_records() -> ConfigurationError:
     return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
 
 
@@ -293,7 +293,7 @@ class Batches:
             if declared:
                 read_labels(block.y, labels)
         if not head or not _rows(head[-1]):
-            raise _no_records()
+            raise no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         return (layout.block(batch) for batch in self.tables())

@@ -111,19 +111,12 @@ def read_table(
     with open_table(path, form) as table:
         if check is not None:
             check(table)
-        return whole([table])
+        return whole([table], table.batches())
 
 
-def whole(
-    tables: Sequence[TableFile],
-    sizes: Sequence[int] = (0,),
-    progress: Callable[[float | None], None] = lambda share: None,
-) -> Columns:
-    """Return the remaining records of open files with the same columns, one after another."""
-    batches: list[Columns] = []
-    for batch, share in batches_of(tables, sizes):
-        batches.append(batch)
-        progress(share)
+def whole(tables: Sequence[TableFile], given: Iterable[Columns]) -> Columns:
+    """Return the batches of open files with the same columns, one after another."""
+    batches = list(given)
     if not batches:
         types = tables[0].types()
         return {name: types[name] for name in single(tables[0].header)}

@@ -156,7 +156,6 @@ _here = threading.local()
 
 
 def available_threads() -> int:
-    """Return how many processors this process may use, at most 8: beyond that the memory is the limit."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, 8)
 

@@ -85,7 +85,6 @@ class Allowance:
 
 
 def packaged_text(package: str, name: str) -> str:
-    """Return a text file that stands in a package beside its modules."""
     return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
@@ -172,7 +171,6 @@ def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, re
 
 
 def write_packed(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text compressed by xz, and the file's SHA-256 into ``HASHES`` beside it."""
     import lzma  # not every build of Python has it
 
     target = Path(path)
@@ -185,7 +183,6 @@ def write_packed(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_packed(path: str | os.PathLike[str]) -> str:
-    """Return a text that ``write_packed`` wrote; ValueError if the file's SHA-256 does not stand beside it."""
     import lzma
 
     source = Path(path)
@@ -204,7 +201,6 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def _place_new(part: Path, target: Path) -> None:
-    """Give a file its name unless another one has it."""
     try:
         try:
             os.link(part, target)
@@ -223,7 +219,6 @@ def _place_new(part: Path, target: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, where a folder can be asked for that."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -261,7 +256,6 @@ def is_path(place: object, method: str) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def place_name(place: Place) -> str:
-    """Return a file as messages name it."""
     return os.fspath(place) if isinstance(place, str | os.PathLike) else "the file object"
 
 

@@ -54,8 +54,6 @@ class Constraint(ABC):
 
 @dataclass(frozen=True)
 class WholeNumber(Constraint):
-    """An integer from ``low`` to ``high``; None too, where it stands for a public rule."""
-
     low: int
     high: int
     or_none: bool = False
@@ -71,8 +69,6 @@ class WholeNumber(Constraint):
 
 @dataclass(frozen=True)
 class Choice(Constraint):
-    """One of a few texts; None too, where it stands for a public rule."""
-
     options: tuple[str, ...]
     or_none: bool = False
 
@@ -111,8 +107,6 @@ class Exact(Constraint):
 
 @dataclass(frozen=True)
 class Instance(Constraint):
-    """An object of one class, or None."""
-
     kind: type
     rule: str
 
@@ -126,8 +120,6 @@ class Instance(Constraint):
 
 @dataclass(frozen=True)
 class Signs(Constraint):
-    """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
-
     rule = "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
     or_none = True
 
@@ -148,8 +140,6 @@ class Signs(Constraint):
 
 @dataclass(frozen=True)
 class ClassNumbers(Constraint):
-    """A positive number for some classes; None for all alike."""
-
     rule = (
         "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
         "records each class has off the records themselves"
@@ -173,8 +163,6 @@ def _python(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Seed(Constraint):
-    """Where random bits come from."""
-
     rule = (
         "None (the operating system's entropy, which a guarantee needs), a non-negative integer or a numpy generator; pass "
         "random_state=None"
@@ -194,7 +182,6 @@ def _is_integer(value: object) -> bool:
 
 
 def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
-    """Return the field of an estimator's parameter, with the rule for its values."""
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
@@ -239,7 +226,6 @@ def describe(kind: type, base: type) -> None:
 
 
 def _entries(doc: str, title: str) -> dict[str, str]:
-    """Return what a section says of each name: its type, and the description below it."""
     _, *parts = SECTION.split(doc)
     text = dict(zip(parts[::2], parts[1::2], strict=True)).get(title, "")
     entries: dict[str, str] = {}
@@ -249,7 +235,6 @@ def _entries(doc: str, title: str) -> dict[str, str]:
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
-    """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint."""
     plain: dict[str, Any] = {}
     for name, constraint in constraints.items():
         value = values[name]

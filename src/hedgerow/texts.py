@@ -22,7 +22,6 @@ FEW.maxlevel, FEW.maxother, FEW.maxstring = 3, 120, 120
 
 
 def listed(names: Sequence[object]) -> str:
-    """Return the first ten of some names, as Python writes them."""
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
@@ -126,7 +125,6 @@ class Progress:
             self._file.flush()
 
     def step(self, group: Hashable, label: str) -> None:
-        """Count a piece of work that took all the time since the one before it."""
         now = self._clock()
         self._seen[group].append(now - self._last)
         self._last = now

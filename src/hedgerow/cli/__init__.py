@@ -39,8 +39,6 @@ AGAIN = 0.005  # seconds until an interruption that was ignored is raised again
 
 
 class BrokenOff(click.ClickException):
-    """A failure together with what was spent and written before it."""
-
     def __init__(self, error: BaseException, outcome: str) -> None:
         super().__init__(f"{sentence(error)} {outcome}")
         self.code = exit_code(error)
@@ -80,7 +78,6 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command; in standalone mode, exit with the code of what it raised."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         code = 0

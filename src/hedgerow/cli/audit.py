@@ -112,7 +112,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 
 def _about(path: Path, findings: Sequence[Finding], signature: Signature) -> dict[str, str]:
-    """Return the file that was checked, its claim, the version that checked it, the verdict, and what no file can tell."""
     from hedgerow.audit.contents import UNTOLD
 
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])

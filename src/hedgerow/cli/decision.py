@@ -50,7 +50,6 @@ class Decision:
 
     @lazy
     def refusals(self) -> tuple[str, ...]:
-        """The reasons why the model may not leave: its certificate, its contents and its signature."""
         found = (finding.words for finding in check_model(self.path) if finding.refuted)
         words = [f"what the file contains contradicts its certificate: {text}" for text in found]
         unsigned = [f"the file is {self.signature}"] * self.signature.refuted
@@ -80,7 +79,6 @@ class Decision:
         return hashlib.sha256(self.estimator.schema_.to_toml().encode()).hexdigest()
 
     def rows(self, ledger: Ledger | None) -> Iterator[tuple[str, str]]:
-        """Yield the rows of the table."""
         certificate, schema = self.estimator.certificate_, self.estimator.schema_
         reasons = schema.reasons
         silent = [name for name in (*schema.names, "the labels") if name not in reasons]
@@ -131,7 +129,6 @@ class Decision:
         yield "SHA-256 of its schema, as TOML", self.schema_digest
 
     def entry(self, title: str) -> dict[str, Any]:
-        """Return an entry for a public registry of deployments, as plain values."""
         certificate, schema = self.estimator.certificate_, self.estimator.schema_
         unit = certificate.unit
         return {

@@ -45,7 +45,6 @@ TITLE = "RAND Health Insurance Experiment"
 
 
 def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
-    """Return the rules by the names that the table gives them."""
     categories, private = np.flatnonzero(~np.array(schema.is_numeric)), f"private, epsilon {epsilon:g}"
     scaled = make_column_transformer((OneHotEncoder(), categories), remainder=StandardScaler())
     return {

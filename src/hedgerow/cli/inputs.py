@@ -55,7 +55,6 @@ ELSEWHERE = (
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
-    """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     return with_options(schema, target, person, path)
@@ -91,12 +90,10 @@ def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
 
 
 def columns_of(schema: Schema) -> list[str]:
-    """Return the columns that files have: the features, the target, and the column of persons if there is one."""
     return [*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
-    """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
     check_header(table, columns_of(schema), data, ignored=schema.ignore)
     check_types(table, schema.features, schema.target, schema.labels)
 
@@ -156,7 +153,6 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: f
 
 
 def _parsed(text: str) -> Any:
-    """Return the number, truth value, None, list or object that a text writes; otherwise the text."""
     with suppress(KeyError):
         return {"none": None, "true": True, "false": False}[text.lower()]
     for read in (int, float, json.loads):
@@ -184,7 +180,6 @@ def write_json(value: Any) -> None:
 
 
 def write_out(content: bytes, out: Path | None, *, force: bool) -> None:
-    """Write a result to a file, completely or not at all, or to stdout."""
     if out is None:
         click.echo(content, nl=False)
         return

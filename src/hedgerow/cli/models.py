@@ -86,7 +86,6 @@ def predict(
     columns = [*schema.names, *kept]
 
     def rows() -> Iterator[Iterable[list[Any]]]:
-        """Yield one row per record, batch by batch."""
         for batch in batches(columns):
             X = {name: batch[name] for name in schema.names}
             look.add(X)
@@ -171,7 +170,6 @@ def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_j
 
 
 def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
-    """Return the numbers of rounds, trees, nodes, leaves or cells that the model has."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
         cuts = [len(term.cuts) for term in model.own.terms]

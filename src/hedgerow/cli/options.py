@@ -106,7 +106,6 @@ def _memory(value: str) -> int:
 
 
 def _separator(value: str) -> str:
-    r"""Return the character between cells; ``\t`` may be spelled out."""
     character = "\t" if value == "\\t" else value
     check_delimiter(character)
     return character
@@ -167,7 +166,6 @@ RANGES: dict[str, Any] = {"int": click.IntRange, "float": click.FloatRange}
 
 
 def _parameter(name: str, settings: dict[str, Any]) -> Callable[[Command], Command]:
-    """Return the decorator of an option, or an argument, by its table in commands.toml; other settings are click's own."""
     kind, callback = TYPES[settings.pop("type", None)]
     if "choice" in settings:
         kind = click.Choice(settings.pop("choice"))
@@ -199,7 +197,6 @@ def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]
 
 
 def required(value: str | None, option: str, variable: str) -> str:
-    """Return an option's value, or raise UsageError if neither the option nor its variable is given."""
     if not value:
         raise click.UsageError(f"{option} is missing; pass it, or set {variable}.")
     return value
@@ -212,7 +209,6 @@ def store_of(address: str | None) -> LedgerStore:
 
 
 def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
-    """Return the ledger that a command charges, or None if neither option is given. One option alone is an error."""
     if not address and not dataset:
         return None
     return store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))

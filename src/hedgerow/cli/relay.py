@@ -37,7 +37,6 @@ class Resident:
         self._listener = Listener(os.fspath(self._path), "AF_UNIX", AT_ONCE)
 
     def serve(self) -> None:
-        """Answer until the socket is closed."""
         while not self._closed:
             try:
                 connection = self._listener.accept()
@@ -50,7 +49,6 @@ class Resident:
             connection.send_bytes(self._owner.handle(connection.recv_bytes(MOST_BYTES)))
 
     def close(self) -> None:
-        """Answer no more, and remove the socket."""
         if not self._closed:
             self._closed = True
             with suppress(OSError), socket.socket(socket.AF_UNIX) as call:  # it wakes ``accept``
@@ -60,7 +58,6 @@ class Resident:
 
 
 def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
-    """Return the reply of the owner whose socket this is, or raise EngineError where none answers."""
     try:
         with Client(os.fspath(path), "AF_UNIX") as connection:
             connection.send_bytes(message)

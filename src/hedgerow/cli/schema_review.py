@@ -116,7 +116,6 @@ def likely_person(columns: Mapping[str, infer.Column], records: int, missing: Se
 
 
 def _are_ids(column: infer.Column) -> bool:
-    """Return whether cells look like ids: consecutive numbers, or words that are neither dates nor amounts."""
     there = column.numbers[np.isfinite(column.numbers)]
     if not column.forms and infer.IN_MOSTLY * (len(column.cells) - len(there)) <= len(column.cells):
         distinct = np.unique(there)

@@ -78,7 +78,6 @@ def _check_header(header: Sequence[str], data: Path) -> None:
 
 
 def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
-    """Return the column of labels, after a check that there is one, and a feature."""
     if len(header) < 2:
         raise ConfigurationError(
             f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
@@ -133,7 +132,6 @@ def check(
 
 
 def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[str, Any], SchemaReport]:
-    """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
     with opened(data, form) as (tables, batches):
         wanted = columns_of(schema)

@@ -105,7 +105,6 @@ class Planned(_Attributes):
         """Return the plan of a private fit; ``coins`` are those of ``_draw_coins``."""
 
     def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
-        """Return the plan of the form that a paper prints, for a system that has one."""
         raise ConfigurationError(f"{type(self).__name__} has no published form; pass variant='private'.")
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
@@ -113,7 +112,6 @@ class Planned(_Attributes):
         return ()
 
     def _starts(self) -> tuple[Start, ...]:
-        """Return the model from which a fit starts, and that model's own starts."""
         return ()
 
 
@@ -121,7 +119,6 @@ Estimator = TypeVar("Estimator", bound=Planned)
 
 
 def plain(estimator: Estimator) -> Estimator:
-    """Return an unfitted estimator with the same parameters as checked plain values, or raise ConfigurationError."""
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), rules_of(type(estimator))))
 
 
@@ -172,7 +169,6 @@ def certificate_of(
     person: str | None = None,
     premises: tuple[str, ...] = (),
 ) -> Certificate:
-    """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant, starts = type(estimator).__name__, estimator.variant, estimator._starts()
     return certify(
         name, plan.event, schema, claim, seeded=seeded, variant=variant, person=person, starts=starts, premises=premises
@@ -183,7 +179,6 @@ def certificate_of(
 def run(
     plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of records, of which ``keep`` selects, and the warnings for its user."""
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)

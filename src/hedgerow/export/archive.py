@@ -39,7 +39,6 @@ Signer = Callable[[Mapping[str, str]], bytes]  # from the SHA-256 of each member
 
 
 def write_archive(path: files.Place, document: Mapping[str, Any], arrays: Arrays, sign: Signer | None = None) -> None:
-    """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
     if files.is_path(path, "write"):
         with files.atomic_file(path) as part:
             _write_zip(part, document, arrays, sign)
@@ -152,7 +151,6 @@ class Members(Mapping[str, npt.NDArray[Any]]):
             raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
 
     def hashes(self) -> dict[str, str]:
-        """Return the SHA-256 of the content of each member but the signature."""
         members = [member for member in self._archive.infolist() if member.filename != SIGNATURE]
         return {one.filename: sha256(self._first(one.filename, one.file_size)).hexdigest() for one in members}
 
@@ -201,7 +199,6 @@ def array_of(
 
 
 def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
-    """Return the array of a member of ``size`` bytes, whose header must promise exactly what follows it."""
     start = file.read(len(MAGIC) + 2)
     header = file.read(int.from_bytes(start[-2:], "little"))
     match = HEADER.fullmatch(header)

@@ -141,13 +141,11 @@ class Trees:
         kernel(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
 
     def sums_of(self, codes: Codes, votes: npt.NDArray[np.signedinteger], columns: int) -> Integers:
-        """Return the sums of votes, as for ``add_votes``, of records by their codes (records, features), (records, columns)."""
         out = np.zeros((len(codes), columns), dtype=np.int64)
         for_slices(len(codes), lambda rows: self.add_votes(codes[rows], votes, out[rows]))
         return out
 
     def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
-        """Return the model whose leaves give these votes, (nodes, classes), to records of an encoder."""
         own = {field.name: getattr(self, field.name) for field in fields(Trees)}
         return ScoringForm(**own, encoder=encoder, classes=encoder.schema.classes, votes=votes, link=link)
 

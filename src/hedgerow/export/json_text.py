@@ -39,7 +39,6 @@ RULES: dict[type, str] = {
 
 
 def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
-    """Return a model as JSON text: the document of its file, and under ``answers`` its scoring rule."""
     return "".join(_lines({"hedgerow": JSON_FORMAT, **document, "answers": answers_of(form)})) + "\n"
 
 

@@ -71,7 +71,6 @@ class Signature:
 
 
 def signer(key: Place) -> Signer:
-    """Return what signs the hashes of members by a private key, a PEM file; ConfigurationError if it is none."""
     private = _loaded(key, "private")
 
     def sign(hashes: Mapping[str, str]) -> bytes:
@@ -149,7 +148,6 @@ def _raw(public: Any) -> bytes:
 
 
 def _loaded(place: Place, half: Literal["private", "public"]) -> Any:
-    """Return the key of a PEM file; ConfigurationError if it is none of Ed25519, or has a password."""
     imported("cryptography", "a signature needs the package cryptography", "sign")
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization

@@ -81,7 +81,6 @@ class Dialect:
         return f"exp({value})"
 
     def words(self, text: str, otherwise: str) -> str:
-        """Return the number of a word, such as true or infinity, and ``otherwise`` for any other text."""
         rules = "".join(
             f" WHEN {self.literal(word)} THEN {self.number(number)}" for number, own in WORDS.items() for word in own
         )
@@ -373,7 +372,6 @@ class Writer:
         return [*steps, ("numbers", numbers, steps[-1][0]), ("codes", codes, "numbers")]
 
     def _node(self, node: int, column: int) -> str:
-        """Return what a node gives to a class, or to the prediction."""
         form, test = self._form, int(self._form.test[node])
         if test < 0:
             return str(int(form.votes[node, column]))

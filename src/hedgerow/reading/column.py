@@ -55,7 +55,6 @@ class Column:
 
 
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
-    """Return a 1-D array as a column; ``holds`` is what its original type holds, if the array has another type."""
     holds = array_holds(cells.dtype) if holds is None else holds
     if holds == "unreadable":
         return unread(len(cells))
@@ -69,7 +68,6 @@ def array_holds(dtype: np.dtype[Any]) -> Holds:
 
 
 def unread(length: int) -> Column:
-    """Return a column of a type without a meaning here: every cell is missing."""
     return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
 
 
@@ -175,7 +173,6 @@ def arrow_column(column: Any) -> Column:
 
 
 def arrow_texts(column: Any) -> Texts:
-    """Return an array or a chunked array of text as its bytes and offsets."""
     import pyarrow
 
     block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
@@ -210,7 +207,6 @@ def _times(counts: Array, absent: Array, unit: str) -> Array:
 
 
 def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:
-    """Return a column of numpy's dates or moments, to be read as text; if it names a zone, they are in UTC."""
     try:
         zone = _zone(zone_name)
     except Exception:  # the system does not know it

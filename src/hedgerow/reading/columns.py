@@ -26,8 +26,6 @@ NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals,
 
 
 class Declared(Protocol):
-    """What a schema declares of a column's cells, or of the labels."""
-
     def takes(self, holds: Holds) -> bool: ...
 
     def in_words(self) -> str: ...
@@ -92,7 +90,6 @@ def read_columns(
 
 
 def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:
-    """Raise SchemaError if a column's type is unreadable, or one of these kinds and cannot hold what is declared."""
     if column.holds == "unreadable" or (entry is not None and column.holds in kinds and not entry.takes(column.holds)):
         kind = {"numbers": "numbers", "times": "dates or times"}.get(column.holds, NOT_READ)
         declared = "" if entry is None else f", but the schema declares {entry.in_words()} for it"
@@ -165,7 +162,6 @@ def _plain(array: Any) -> tuple[Array, Holds]:
 
 
 def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | None) -> Columns:
-    """Return the columns in the order of the names, or raise SchemaError unless there is one for each and no other."""
     texts = list(map(str, found))
     check_no_name_twice(texts, "X")
     if len({len(column) for column in columns}) > 1:
@@ -187,7 +183,6 @@ def places_of(names: Iterable[str]) -> dict[str, list[int]]:
 
 
 def single(names: Iterable[str]) -> list[str]:
-    """Return the names that are over one column alone, in the file's order."""
     return [name for name, places in places_of(names).items() if len(places) == 1]
 
 
@@ -206,7 +201,6 @@ def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str
 
 
 def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
-    """Raise SchemaError if records lack columns that the schema declares, or have others."""
     names = list(lacking or others)
     them = it_or_them(names)
     what = f"the column{'s' if len(names) > 1 else ''} {listed(names)}, which"
@@ -257,7 +251,6 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
 
 
 def _row(row: Any) -> list[Any]:
-    """Return the cells of a row, none if it is no list, tuple or array of cells."""
     kind = type(row)
     try:
         if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
@@ -333,7 +326,6 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
 
 
 def read_records(X: Any, y: Any, features: Mapping[str, Declared], entry: Declared | None) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of the features, and one label for each; errors as in both readers."""
     check_same_order(X, y, "y")
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):

@@ -42,7 +42,6 @@ class FileForm:
     categories: frozenset[str] = frozenset()
 
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
-        """Return what is given, otherwise what is so far."""
         return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
 
     @property
@@ -54,7 +53,6 @@ COMMAS = FileForm()
 
 
 def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
-    """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
     head = file.read(len(ZSTANDARD))
     if file.seekable():
         file.seek(0)
@@ -143,7 +141,6 @@ class CSVFile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no record, before any is read by ``batches``."""
         first = next(self._blocks, None)
         self._blocks = chain([] if first is None else [first], self._blocks)
         return first is None
@@ -231,7 +228,6 @@ class CSVFile:
             length = usual if position else 2 * len(data)  # a record longer than the buffer
 
     def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
-        """Return whether all bytes up to the end of the last line are of the encoding, without replacement characters."""
         if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
             return True
         raw = data.tobytes()
@@ -240,7 +236,6 @@ class CSVFile:
     def _checked(
         self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
     ) -> list[Texts]:
-        """Return the columns without the cells of blank lines, and count what could not be read."""
         for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
             blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
             counts[row] = 0 if blank else 1

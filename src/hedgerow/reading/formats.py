@@ -121,13 +121,11 @@ class NumberFormat:
 
     @lazy
     def numbers(self) -> Callable[[Cells], npt.NDArray[np.float64]]:
-        """What reads the cells of a column as float64, NaN where there is no number."""
         if self.amounts:  # the kernel takes what begins with a letter for no number
             return Rule(self.number, np.float64, floats=True, numbers=numbers)
         return number_rule(self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the numbers among the markers of missing cells."""
         markers = np.fromiter(map(self.number, missing), dtype=np.float64, count=len(missing))
         return markers[~np.isnan(markers)]
 
@@ -187,7 +185,6 @@ class DateFormat:
         return np.array([code for piece in pieces for code in places.get(piece, piece.encode())], dtype=np.int64)
 
     def moment(self, text: str) -> datetime | None:
-        """Return the moment that a text in this format denotes, None if it is in another format."""
         found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
@@ -223,7 +220,6 @@ def microseconds(cell: object, form: DateFormat | None = None) -> int:
 
 
 def date_text(count: int, unit: Unit) -> str:
-    """Return the text of this number of days or seconds since 1970; ``microseconds`` reads it."""
     moment = EPOCH + timedelta(seconds=count * SECONDS[unit])
     return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
 

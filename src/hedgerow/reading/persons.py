@@ -139,7 +139,6 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
 
 
 def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
-    """Return records without a column that is no feature, and that column; None if X has no such column."""
     if name is None or isinstance(X, Columns):
         return X, None
     if isinstance(X, Mapping):
@@ -153,7 +152,6 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column of persons that the schema names, and that column or the given one."""
     X, own = without_column(X, person)
     if person is None:
         return X, groups

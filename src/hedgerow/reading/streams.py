@@ -50,7 +50,6 @@ class Layout:
         return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
 
     def block(self, batch: Any, share: float | None = None) -> Block:
-        """Return a batch by its parts, or raise SchemaError where columns are absent."""
         columns = as_columns(batch)
         if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
@@ -63,7 +62,6 @@ class Layout:
 
 
 def as_columns(batch: Any) -> Mapping[str, Any]:
-    """Return a table by its columns, or raise ConfigurationError if it is none."""
     if isinstance(batch, Mapping):
         return batch
     frame = None if isinstance(batch, str | bytes) else as_native(batch, "a batch")
@@ -121,7 +119,6 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *
 
 
 def is_frame_of(given: Any, package: str) -> bool:
-    """Return whether an object is a frame of a cluster, of "dask" or "pyspark". Nothing is imported."""
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0].removesuffix("_expr") == package
         for kind in type(given).__mro__
@@ -129,7 +126,6 @@ def is_frame_of(given: Any, package: str) -> bool:
 
 
 def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
-    """Return the error for an object that a constructor of hr.Records does not take."""
     return ConfigurationError(
         f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. Files are read by hr.Records.from_parquet and "
         "from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
@@ -161,7 +157,6 @@ class Files:
         self._seen = [_status(path) for path in paths]
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
         self._check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
@@ -223,7 +218,6 @@ class Files:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system about a file into one that names the file and the remedy."""
     try:
         yield
     except OSError as error:
@@ -304,7 +298,6 @@ class Batches:
         return chain(head, rest)
 
     def _first(self) -> list[Mapping[str, Any]]:
-        """Return the batches up to the first that has a record; the others wait."""
         if self._head is not None:
             return self._head
         if self._once and self._opened:
@@ -345,7 +338,6 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_batches(given: Any) -> None:
-    """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
     if (
         is_frame_of(given, "dask")
         or is_frame_of(given, "pyspark")

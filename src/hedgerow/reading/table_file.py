@@ -115,7 +115,6 @@ def read_table(
 
 
 def whole(tables: Sequence[TableFile], given: Iterable[Columns]) -> Columns:
-    """Return the batches of open files with the same columns, one after another."""
     batches = list(given)
     if not batches:
         types = tables[0].types()
@@ -157,7 +156,6 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> Fil
     text = b"".join(lines).removeprefix(codecs.BOM_UTF8)
 
     def fit(separator: str) -> tuple[float, int]:
-        """Return how many records have the first one's number of cells, if it is more than one, and that number."""
         widths = [count for count in cell_counts(text, separator.encode(), LINES) if count != OPEN_QUOTE]
         width = widths[0] if widths else 0
         return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
@@ -192,7 +190,6 @@ def check_header(
 def check_types(
     table: TableFile, features: Mapping[str, Declared], target: str | None = None, labels: Declared | None = None
 ) -> None:
-    """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
     types = table.types()
     read_columns({name: types[name] for name in features}, features)
     if target in types:
@@ -200,7 +197,6 @@ def check_types(
 
 
 def unread(tables: Sequence[TableFile]) -> list[str]:
-    """Return warnings for the records' owner: what could not be read of files so far."""
     names = dict.fromkeys(name for table in tables for name in table.header)
     unreadable = sum((table.unreadable for table in tables), Counter[str]())
     open_quotes = sum(table.open_quotes for table in tables)

@@ -86,7 +86,6 @@ class SchemaReport:
     __repr__ = short_repr
 
     def table(self) -> Iterator[str]:
-        """Yield the lines of the counts."""
         rows = {printable(name): column for name, column in self.features.items()}
         width = max(map(len, rows), default=0)
         yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in KINDS)
@@ -126,7 +125,6 @@ class _Tally:
 
     @property
     def unread(self) -> int:
-        """The number of cells that are not of a declared form."""
         return int(self.codes[len(self.values) :].sum())
 
     @property

@@ -154,8 +154,6 @@ class Encoder:
 
 
 class _Pass:
-    """One pass over records: how each column is read."""
-
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
@@ -252,7 +250,6 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
 
 
 def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:
-    """Raise FileFormatError if lists and tables of a schema's codes would take more memory than is allowed."""
     bins = max_bins if isinstance(max_bins, int) and 0 < max_bins <= MOST_BINS else USUAL_BINS
     codes = [
         (bins if feature.cuts is None else min(bins, len(feature.cuts) + 1)) + 1

@@ -128,7 +128,6 @@ class Schema:
 
     @property
     def file_form(self) -> FileForm:
-        """How files of these records are read."""
         labels = {self.target} if isinstance(self.target, str) and self.outcome is None else set()
         categories = {name for name, feature in self.features.items() if isinstance(feature, Categorical)}
         return FileForm(categories=frozenset(categories | labels)).replaced(self.delimiter, self.encoding)
@@ -228,7 +227,6 @@ class Schema:
         )
 
     def without_ignored(self, X: Any) -> Any:
-        """Return records without the columns to ignore."""
         for name in self.ignore:
             X = without_column(X, name)[0]
         return X

@@ -31,7 +31,6 @@ LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
 
 
 def dump_toml(schema: Mapping[str, Any]) -> str:
-    """Return the TOML text of a schema given in the form of ``Schema.to_dict``."""
     lines = ["# What is public about the records. Nothing here may be read off them."]
     lines += [f"{key} = {_value(schema[key])}" for key in HEAD + ORIGINS if key in schema]
     tables = [("outcome", schema["outcome"])] if "outcome" in schema else []
@@ -66,7 +65,6 @@ def read_toml(path: Place) -> str:
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
-    """Return a schema in the form of ``Schema.to_dict``; ``place`` names the file in errors."""
     if len(text) > LARGEST:
         raise FileFormatError(f"{place} has {len(text)} characters, more than any schema needs. Correct it.")
     try:
@@ -99,7 +97,6 @@ def entry_of(feature: Feature) -> dict[str, Any]:
 
 
 def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
-    """Return the feature that ``entry_of`` wrote; ``place`` names it in errors."""
     kind = entry.get("type", "categorical" if "values" in entry else "numeric")
     if not isinstance(kind, str) or kind not in KINDS:
         raise SchemaError(f"{place} has the type {kind!r}; write one of {list(KINDS)}.")
@@ -120,7 +117,6 @@ def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], p
 
 
 def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a part of a schema. An error names the place from which it was read."""
     try:
         return make(*args, **kwargs)
     except SchemaError as error:

@@ -97,7 +97,6 @@ class Integer(_Whole):
                 )
 
     def count_text(self, count: int) -> str:
-        """Return a whole number as text for labels."""
         return str(count)
 
     def _plain(self, name: str) -> Any:
@@ -181,7 +180,6 @@ class Date(_Whole):
         return self.high + 1
 
     def count_text(self, count: int) -> str:
-        """Return a number of days or seconds since 1970 as a date or a moment."""
         return date_text(count, self.unit)
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
@@ -294,7 +292,6 @@ class OutcomeGrid:
 
 
 def grid_of(outcome: Numeric) -> OutcomeGrid:
-    """Return the grid of an outcome. If it has at most ``STEPS`` whole numbers, each of them is a point of the grid."""
     steps = STEPS
     if isinstance(outcome, Integer):
         width = int(outcome.high - outcome.low)

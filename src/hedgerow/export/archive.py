@@ -10,6 +10,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -142,13 +143,8 @@ class Members(Mapping[str, npt.NDArray[Any]]):
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         member = self._archive.getinfo(f"{name}.npy")
-        try:
-            with self._archive.open(member) as file:
-                return _read_array(file, member.file_size)
-        except MemoryError:  # which says nothing about the file
-            raise
-        except Exception as error:
-            raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
+        with self._opened(member.filename, f"array {name}") as file:
+            return _read_array(file, member.file_size)
 
     def hashes(self) -> dict[str, str]:
         members = [member for member in self._archive.infolist() if member.filename != SIGNATURE]
@@ -168,13 +164,18 @@ class Members(Mapping[str, npt.NDArray[Any]]):
 
     def _first(self, name: str, size: int) -> bytes:
         """Return so many bytes of a member: zipfile unpacks as many as it is asked for, whatever the directory says."""
+        with self._opened(name, name) as file:
+            return file.read(size)
+
+    @contextmanager
+    def _opened(self, name: str, what: str) -> Iterator[IO[bytes]]:
         try:
             with self._archive.open(name) as file:
-                return file.read(size)
+                yield file
         except MemoryError:  # which says nothing about the file
             raise
         except Exception as error:
-            raise FileFormatError(f"the file's {name} is damaged; save the model again") from error
+            raise FileFormatError(f"the file's {what} is damaged; save the model again") from error
 
 
 def array_of(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -32,7 +32,6 @@ Holds = Literal["anything", "numbers", "times", "unreadable"]
 Read = Callable[[int, int], Cells]
 
 MILLISECONDS_A_DAY = 86_400_000
-OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
 LONGEST_IN_VIEW = 12  # bytes
 
 
@@ -217,9 +216,6 @@ def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str |
 def _zone(name: str | None) -> tzinfo | None:
     if name is None:
         return None
-    if name in ("UTC", "Z"):
-        return UTC
-    if offset := OFFSET.fullmatch(name):
-        sign, hours, minutes = offset.groups()
-        return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    with suppress(ValueError):  # an offset, such as +02:00 or UTC+02:00, or UTC itself
+        return datetime.strptime(name.removeprefix("UTC") or "Z", "%z").tzinfo
     return ZoneInfo(name)

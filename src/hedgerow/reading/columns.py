@@ -222,11 +222,6 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
     rows, matrix = as_list(X), None
     if rows is None:
         matrix, holds = _plain(X)
-        if matrix.dtype.names is not None:
-            raise ConfigurationError(
-                "X is a structured array, whose elements are whole records, not cells. Pass a mapping of its columns, as "
-                "{name: X[name] for name in X.dtype.names}."
-            )
         if matrix.ndim != 2:
             raise _not_a_table(f"X has {matrix.ndim} dimension{'' if matrix.ndim == 1 else 's'}")
         n_rows, columns = len(matrix), [array_column(cells, holds) for cells in matrix.T]

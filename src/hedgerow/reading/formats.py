@@ -267,11 +267,9 @@ def checked_encoding(encoding: Any) -> str | None:
         return None
     try:
         name = codecs.lookup(encoding).name
-        plain = bytes(range(128))
-        fits = plain.decode(name) == plain.decode("ascii")
-        if name != "utf-8":
-            fits = fits and all(len(bytes([byte]).decode(name, "replace")) == 1 for byte in range(256))
-            fits = fits and len(b"\xe4\xc3\xa4".decode(name, "replace")) == 3
+        sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
+        text = sample.decode(name, "replace")
+        fits = name == "utf-8" or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
     except (LookupError, TypeError, ValueError, AttributeError):
         fits = False
     if not fits:

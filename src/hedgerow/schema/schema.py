@@ -307,7 +307,7 @@ class Schema:
         -------
         SchemaReport
             For each column, the numbers of cells that are missing, undeclared or out of range. It also lists the columns of which
-            no cell can be read, values in another spelling, and whether no label is one of the classes. It prints as a page.
+            no cell can be read, and whether no label is one of the classes. It prints as a page.
 
         Raises
         ------
@@ -320,8 +320,6 @@ class Schema:
         >>> report = schema.check({"age": [20, 95]}, ["No", "Yes"])
         >>> report.unlabeled, report.features["age"].above
         (True, 1)
-        >>> report.labels.spellings
-        (('No', 'no'), ('Yes', 'yes'))
         """
         X, own = without_column(self.without_ignored(without_column(X, self.person)[0]), self.target)
         y = own if y is None else y

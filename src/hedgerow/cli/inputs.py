@@ -19,7 +19,7 @@ import click
 from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.release import NO_VALUE
-from hedgerow.cli import BrokenOff
+from hedgerow.cli import TABLE, BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
@@ -41,17 +41,8 @@ from hedgerow.reading.table_file import (
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import bar_of, listed
 
-ELSEWHERE = (
-    "epsilon",
-    "delta",
-    "schema",
-    "variant",
-    "adjacency",
-    "records_per_person",
-    "ledger",
-    "init",
-    "public_start",
-)  # these have options of their own, or none
+# These have options of their own, or none.
+ELSEWHERE = {"variant", *TABLE["train"]["takes"].replace("-", "_").split()}
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
@@ -177,6 +168,10 @@ def json_text(value: Any) -> str:
 
 def write_json(value: Any) -> None:
     click.echo(json_text(value))
+
+
+def show(values: Any, text: object, *, as_json: bool) -> None:
+    click.echo(json_text(values) if as_json else str(text))
 
 
 def write_out(content: bytes, out: Path | None, *, force: bool) -> None:

@@ -56,17 +56,11 @@ def predict(
     numbers = isinstance(estimator, PrivateRegressor)
     if proba and numbers:
         raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-    if level is None and report is not None:
-        raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
-    if level is not None and not numbers:
+    if (level is None) != (report is None) or (level is not None and not numbers):
         raise click.UsageError(
-            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
-        )
-    if level is not None and report is None:
-        raise click.UsageError(
-            "--interval follows from a private report card on records that were not used in the fit. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
-            "the schema has persons, add --records-per-person 1."
+            "--interval LEVEL and --report FILE go together, for a model that predicts a number: the interval follows from a "
+            f"private report card on records that were not used in the fit. Make one by `hedgerow evaluate {model} DATA "
+            "--epsilon EPSILON --out report.json`; if the schema has persons, add --records-per-person 1."
         )
     card = None if report is None else read_report(report, model)
     if isinstance(card, GroupCards):

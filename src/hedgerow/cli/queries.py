@@ -68,10 +68,7 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
                 lambda part: part.write_text(inputs.json_text(values) + "\n", "utf-8"), force=query.force
             )
             click.echo(f"wrote {out}", err=True)
-        if query.as_json:
-            inputs.write_json(values)
-        else:
-            click.echo(f"{card}\n\n{card.certificate_}")
+        inputs.show(values, f"{card}\n\n{card.certificate_}", as_json=query.as_json)
 
 
 @command("schema release")
@@ -98,13 +95,12 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
             )
         click.echo(f"wrote {spending.save(schema.save, force=query.force)}", err=True)
         certificate = schema.certificate_
-        if query.as_json:
-            ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-            inputs.write_json(
-                {"schema": schema.to_dict(), "ranges": ranges, "certificate": inputs.certificate_values(certificate)}
-            )
-        else:
-            click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
+        values = {
+            "schema": schema.to_dict(),
+            "ranges": {name: vars(one) for name, one in schema.ranges_.items()},
+            "certificate": inputs.certificate_values(certificate),
+        }
+        inputs.show(values, f"{certificate}\n\ncertificate {certificate.digest}", as_json=query.as_json)
 
 
 @command("search")
@@ -141,13 +137,10 @@ def search(
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
-        if query.as_json:
-            inputs.write_json(
-                {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
-            )
-        else:
-            shown = ", ".join(f"{name}={value}" for name, value in best.items())
-            click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
+        values = {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
+        shown = ", ".join(f"{name}={value}" for name, value in best.items())
+        text = f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}"
+        inputs.show(values, text, as_json=query.as_json)
 
 
 @command("plan")
@@ -174,7 +167,4 @@ def plan(
         picture = io.BytesIO()
         figure.savefig(picture, format=out.suffix[1:])
         inputs.write_out(picture.getvalue(), out, force=force)
-    if as_json:
-        inputs.write_json(outlook.to_dict())
-    else:
-        click.echo(str(outlook))
+    inputs.show(outlook.to_dict(), outlook, as_json=as_json)

@@ -242,7 +242,4 @@ def _words_of(name: str) -> set[str]:
 
 def _odd_values(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:
     rare = [value for value, count in zip(values, counts.tolist(), strict=True) if count < RARE]
-    spelled = Counter(str(value).casefold() for value in values)
-    alike = [value for value in values if spelled[str(value).casefold()] > 1]
-    oddities = [f"fewer than {RARE} records each: {listed(rare)}"] * bool(rare)
-    return oddities + [f"these differ in capitals only, and count as different: {listed(alike)}"] * bool(alike)
+    return [f"fewer than {RARE} records each: {listed(rare)}"] * bool(rare)

@@ -214,24 +214,19 @@ class PrivateEstimator(Exported, planning.Planned):
         return self
 
     def _check_curator(self, curator: Curator) -> None:
-        if self.variant != "private":
+        decided = {
+            "variant": self.variant != "private",
+            "random_state": self.random_state is not None,
+            "ledger": self.ledger is not None,
+            "delta": bool(getattr(self, "delta", 0)),
+            "schema": self.schema is not None and self.schema != curator.schema,
+            "records_per_person": self.records_per_person not in (None, curator.records_per_person),
+            "adjacency": self.adjacency not in ("add-remove", curator.adjacency),
+        }
+        if wrong := [name for name, differs in decided.items() if differs]:
             raise ConfigurationError(
-                "the published form reads records itself; pass variant='private' to ask a curator."
+                f"{', '.join(wrong)} must be left out: a curator has its own, and answers pure queries of private forms."
             )
-        if self.random_state is not None or self.ledger is not None:
-            raise ConfigurationError(
-                "the curator has its own noise and ledger; pass random_state=None and ledger=None."
-            )
-        if getattr(self, "delta", 0):
-            raise ConfigurationError("a curator's questions are pure, without a delta; pass delta=0.")
-        if self.schema is not None and self.schema is not curator.schema and self.schema != curator.schema:
-            raise ConfigurationError("schema is not the curator's; pass the same, or None.")
-        if self.records_per_person not in (None, curator.records_per_person):
-            raise ConfigurationError(
-                f"records_per_person is {self.records_per_person}, but the curator's is {curator.records_per_person}."
-            )
-        if self.adjacency not in ("add-remove", curator.adjacency):
-            raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -402,7 +397,7 @@ def restored(
     """Return the fitted estimator that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
     try:
         if document["format"] != format_of(arrays):
-            raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
+            raise ValueError("the arrays are not those of the format")
         schema = Schema.from_dict(document["schema"])
         check_size(schema, document["parameters"].get("max_bins"), allowed)
         parameters = {**document["parameters"], "schema": schema}
@@ -434,7 +429,7 @@ def restored(
             raise FileFormatError("the model file's parameters are not those of its certificate; save the model again.")
         coins = document["coins"]
         if not isinstance(coins, list) or not all(type(coin) is int and 0 <= coin < LARGEST_INTEGER for coin in coins):
-            raise FileFormatError("the model file's public coins are damaged; save the model again.")
+            raise ValueError("these are no public coins")
         estimator._check_coins(tuple(coins), certificate)
         plan = planning.plan_of(estimator, schema, certificate.claim, tuple(coins))
         assert not isinstance(plan, RawPlan), "a private form"

@@ -144,15 +144,11 @@ def starts_of(estimator: Planned) -> tuple[Start, ...]:
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
     """Return the plan of a fit, which depends on these arguments alone: the one place where a fit is planned."""
     name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
-    if of_numbers and schema.outcome is None:
+    if of_numbers == (schema.outcome is None):
+        wanted, declared = ("a number", "classes") if of_numbers else ("classes", "an outcome")
         raise ConfigurationError(
-            f"{name} predicts a number, but the schema declares classes. Pass the schema to a classifier, or declare the "
-            "number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
-        )
-    if not of_numbers and not schema.classes:
-        raise ConfigurationError(
-            f"{name} predicts classes, but the schema declares an outcome, which is a number. Pass the schema to "
-            "hr.HedgerowRegressor, or declare classes."
+            f"{name} predicts {wanted}, but the schema declares {declared}. Pass the schema to "
+            f"{'a classifier' if of_numbers else 'hr.HedgerowRegressor'}, or declare {wanted} with public values."
         )
     checked = plain(estimator)
     make = checked._plan if checked.variant == "private" else checked._printed_plan
@@ -191,15 +187,10 @@ def run(
 
 
 def check_published(X: Any, unit: Unit) -> None:
-    if unit != RECORD:
+    if unit != RECORD or isinstance(X, Records):
         raise ConfigurationError(
-            "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "
-            "variant='private'."
-        )
-    if isinstance(X, Records):
-        raise ConfigurationError(
-            "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
-            "its labels, or variant='private'."
+            "the published form protects nobody and reads raw columns in memory, so it takes no hr.Records, groups and "
+            "records_per_person. Pass a frame and its labels, or variant='private'."
         )
 
 

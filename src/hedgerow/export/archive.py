@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import math
@@ -76,18 +75,10 @@ def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[
     """
     name, most = files.place_name(path), None if max_bytes is None else max_bytes + files.OVERHEAD
     if files.is_path(path, "read"):
-        if not os.path.lexists(path):
-            raise FileNotFoundError(errno.ENOENT, "there is no such file; pass the path that model.save wrote", name)
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", name)
-        if not os.path.isfile(path):
+        if os.path.exists(path) and not os.path.isfile(path):
             raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
         most = files.LARGEST_MODEL if most is None else most
     content = files.read_place(path, most, RAISE)  # what changes the file later is not read
-    if content.lstrip()[:1] == b"{":
-        raise FileFormatError(
-            f"{name} is JSON text, which to_json exports for other programs. Load the model's file, which save wrote."
-        )
     allowed = files.Allowance.of_file(len(content), max_bytes)
     try:
         members = Members(content, allowed)
@@ -119,12 +110,9 @@ class Members(Mapping[str, npt.NDArray[Any]]):
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         members = self._archive.infolist()
         names = [member.filename for member in members]
-        if len(set(names)) != len(names):
-            raise FileFormatError("it has a member twice")
-        if not all(
-            name.isascii() and name.isprintable() for name in names
-        ):  # a line of what a signature signs holds one name
-            raise FileFormatError("it has a member of another name than save gives")
+        # a line of what a signature signs holds one name
+        if len(set(names)) != len(names) or not all(name.isascii() and name.isprintable() for name in names):
+            raise FileFormatError("it has a member twice, or one of another name than save gives")
         if any(member.compress_type not in PACKED for member in members):
             raise FileFormatError("it is packed in another way than save packs")
         size = sum(member.file_size for member in members)

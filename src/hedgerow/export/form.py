@@ -17,6 +17,7 @@ from hedgerow.export import kernels
 from hedgerow.export.readings import Reading, readings_of
 from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
+from hedgerow.schema.types import OutcomeGrid
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -56,17 +57,11 @@ class Softmax:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True)
-class OutcomeRange:
-    """A sum of votes is a place in the range of a number: 0 is ``low``, ``steps`` is ``high``, and no prediction is beyond."""
-
-    low: float
-    high: float
-    steps: int
+class OutcomeRange(OutcomeGrid):
+    """A sum of votes is a place on the grid of outcomes, and no prediction is beyond its ends."""
 
     def __call__(self, sums: Integers) -> Floats:
-        share = np.clip(sums[:, 0], 0, self.steps) / self.steps
-        return np.asarray(self.low * (1 - share) + self.high * share)
+        return self.values(np.clip(sums[:, 0], 0, self.steps))
 
 
 @dataclass(frozen=True)

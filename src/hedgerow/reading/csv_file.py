@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
+from hedgerow.reading.columns import single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
 
@@ -152,12 +153,8 @@ class CSVFile:
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
-        number = Counter(self.header)
-        kept = [
-            (place, name)
-            for place, name in enumerate(self.header)
-            if (number[name] == 1 if names is None else name in names)
-        ]
+        wanted = set(single(self.header) if names is None else names)
+        kept = [(place, name) for place, name in enumerate(self.header) if name in wanted]
         for block in self._blocks:
             yield {name: block[place] for place, name in kept}
 

@@ -163,8 +163,6 @@ class Numeric(_Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         NumberFormat(self.decimal, self.thousands)
-        if self.low is None or self.high is None:
-            raise SchemaError(f"A numeric feature {NO_RANGE}")
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
         if high <= low:
             raise SchemaError(

@@ -462,11 +462,6 @@ def _checked_features(features: Any) -> dict[str, Feature]:
     for name, feature in features.items():
         if not isinstance(name, str) or not name:
             raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
-        if isinstance(feature, list | tuple | set | frozenset):
-            raise SchemaError(
-                f"feature {name!r} is a bare {type(feature).__name__}, which may mean values or a range. "
-                "Pass hr.Categorical([...]) for values, or hr.Numeric(low, high) for a range."
-            )
         if not isinstance(feature, Numeric | Categorical):
             raise SchemaError(f"feature {name!r} {NO_RANGE}")
     return dict(features)

@@ -232,11 +232,6 @@ class Boolean(Categorical):
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:
     """Return a public date or moment in microseconds since 1970, and whether it has a time of day."""
-    if value is None:
-        raise SchemaError(
-            "A date feature has no range. A range must be public knowledge. "
-            'Pass hr.Date("2020-01-01", "2024-12-31"), or use Schema.infer to explore without a guarantee.'
-        )
     found = microseconds(value)
     if found == NO_MOMENT:
         raise SchemaError(
@@ -252,22 +247,13 @@ def _moment(value: Any, what: str) -> tuple[int, bool]:
 
 @dataclass(frozen=True)
 class OutcomeGrid:
-    """The public grid on which outcomes are integers.
-
-    Parameters
-    ----------
-    low, high
-        The range: the values of the codes 0 and ``steps``.
-    steps
-        How many steps of equal width the range has, at most 2**31 - 1.
+    """The public grid on which outcomes are integers: the codes 0 and ``steps`` are the ends of the range.
 
     Examples
     --------
     >>> grid = OutcomeGrid(0, 10, 100)
     >>> grid.codes(np.array([-3, 0.12, 10, np.nan]))
     array([  0,   1, 100,  -1])
-    >>> grid.values(np.array([0, 1, 100]))
-    array([ 0. ,  0.1, 10. ])
     """
 
     low: float

@@ -236,10 +236,7 @@ Place = str | os.PathLike[str] | IO[bytes]
 
 
 def is_path(place: object, method: str) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object.
-
-    It must have ``method``, "read" or "write".
-    """
+    """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object."""
     if isinstance(place, str | os.PathLike):
         return True
     if hasattr(place, "encoding"):  # of text files, and of objects that wrap one

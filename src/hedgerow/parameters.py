@@ -156,8 +156,6 @@ class ClassNumbers(Constraint):
 
 
 def _python(value: Any) -> Any:
-    if isinstance(value, np.floating):
-        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -203,10 +201,7 @@ EXAMPLE = """
 
 
 def describe(kind: type, base: type) -> None:
-    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example.
-
-    A class describes its own parameters and those that mean something else in it.
-    """
+    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example."""
     if not kind.__doc__:
         return
     head, *parts = SECTION.split(inspect.cleandoc(kind.__doc__))

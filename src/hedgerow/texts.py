@@ -60,10 +60,7 @@ CELL = f"{LINE}; padding: 0.2em 1em 0.2em 0; text-align: left; vertical-align: t
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], headers: Sequence[object] = (), *, note: str = "") -> str:
-    """Return a table in HTML, with every text escaped: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns.
-
-    The first cell of each row is its heading; ``title`` and ``note`` stand above and below the table.
-    """
+    """Return a table in HTML, with every text escaped: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns."""
 
     def row(cells: Sequence[object], tag: str) -> str:
         shown = ""

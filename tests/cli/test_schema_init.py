@@ -450,14 +450,6 @@ def test_codes_of_which_some_have_letters_are_compared_as_text(draft, tmp_path, 
     assert "is 'NA' a value?" in line_about(result, "icd")
 
 
-def test_values_and_classes_that_differ_in_capitals_only_are_named(draft, tmp_path):
-    rows = [f"{('No', 'no', 'Yes')[i % 3]},{20 + i % 50},{('ill', 'well', 'Ill')[i % 3]}" for i in range(90)]
-    (tmp_path / "s.csv").write_text("\n".join(["ambulance,age,state", *rows]), "utf-8")
-    result = draft()
-    assert "these differ in capitals only, and count as different: 'No', 'no'" in line_about(result, "ambulance")
-    assert "in capitals only, and count as different: 'Ill', 'ill'" in line_about(result, "classes")
-
-
 def test_an_outcomes_range_is_written_as_those_of_features(draft, tmp_path):
     rows = [f"{1234567.25 + i},{1234567.5 + i}" for i in range(90)]
     (tmp_path / "s.csv").write_text("\n".join(["paid,cost", *rows]), "utf-8")

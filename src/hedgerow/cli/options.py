@@ -178,10 +178,7 @@ def _parameter(name: str, settings: dict[str, Any]) -> Callable[[Command], Comma
 
 
 def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function by its table in commands.toml; ``known`` are settings of options that code alone knows.
-
-    A function of a ``query`` gets the options of ``Query`` as one.
-    """
+    """Make a command of a function by its table in commands.toml; ``known`` are settings of options that code alone knows."""
     table = TABLE[name]
 
     def add(function: Callable[..., None]) -> click.Command:

@@ -68,11 +68,7 @@ def _write_zip(
 
 
 def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
-    """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
-
-    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.files`` does. Raises FileFormatError if the
-    file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
-    """
+    """Return the document of a file, and its arrays, each of which is unpacked when it is asked for."""
     name, most = files.place_name(path), None if max_bytes is None else max_bytes + files.OVERHEAD
     if files.is_path(path, "read"):
         if os.path.exists(path) and not os.path.isfile(path):
@@ -97,10 +93,7 @@ def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[
 
 
 class Members(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of an archive by name; looking at one unpacks it, and no others.
-
-    ``allowed`` is what the file may take.
-    """
+    """The arrays of an archive by name; looking at one unpacks it, and no others."""
 
     def __init__(self, content: bytes, allowed: files.Allowance) -> None:
         """Check the directory of an archive and nothing else; FileFormatError if it is not as save writes it."""
@@ -214,11 +207,7 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def read_document(content: bytes, most_values: int) -> dict[str, Any]:
-    """Return the object that a JSON text in UTF-8 spells.
-
-    Raises FileFormatError if it has more values, deeper brackets or longer numbers than the limits, a key twice, a number that
-    is not finite, or text that UTF-8 cannot hold.
-    """
+    """Return the object that a JSON text in UTF-8 spells."""
     _check_size(content, most_values)
 
     def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

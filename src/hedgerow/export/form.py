@@ -66,10 +66,7 @@ class OutcomeRange(OutcomeGrid):
 
 @dataclass(frozen=True)
 class OutcomeLog:
-    """A sum of votes, at least ``first`` and at most ``last``, over ``steps`` is the log of a prediction over ``base``.
-
-    No prediction is outside ``low`` and ``high``.
-    """
+    """A sum of votes, at least ``first`` and at most ``last``, over ``steps`` is the log of a prediction over ``base``."""
 
     base: float
     steps: float

@@ -95,10 +95,7 @@ def number_codes(writer: GraphWriter, reading: NumberReading) -> str:
 
 
 def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
-    """Return the codes of a categorical feature, (records, 1).
-
-    Text that is declared as it stands is looked up. What is not, often nothing, is read letter by letter.
-    """
+    """Return the codes of a categorical feature, (records, 1)."""
     cells = writer.node("Reshape", reading.name, writer.constant(np.array([-1])))
     texts = exact_texts(reading)
     known = writer.node(

@@ -272,10 +272,7 @@ def moments(sql: Dialect, i: int) -> list[str]:
 def sql_statement(
     form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = (), *, typed: bool = False
 ) -> str:
-    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers.
-
-    ``typed`` says that columns whose text has a format contain none.
-    """
+    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers."""
     if dialect not in DIALECTS:
         raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
     written = [reading.name for reading in form.readings if isinstance(reading, NumberReading) and reading.text]

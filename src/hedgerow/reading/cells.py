@@ -213,7 +213,7 @@ class Rule:
         floats: bool = False,
     ) -> None:
         self.dtype, self._one, self._floats = dtype, one, floats
-        self._texts = texts or self._distinct_texts
+        self._texts = texts or (lambda cells: cells.through(self.each))
         self._numbers = numbers or self._distinct_numbers
 
     def __call__(self, cells: Cells) -> Array:
@@ -223,9 +223,6 @@ class Rule:
 
     def each(self, cells: Cells) -> Array:
         return np.fromiter(map(self._one, cells.tolist()), dtype=self.dtype, count=len(cells))
-
-    def _distinct_texts(self, cells: Texts) -> Array:
-        return cells.through(self.each)
 
     def _distinct_numbers(self, cells: Array) -> Array:
         values, places = np.unique(cells, return_inverse=True)

@@ -57,7 +57,7 @@ def array_column(cells: Cells, holds: Holds | None = None) -> Column:
     holds = array_holds(cells.dtype) if holds is None else holds
     if holds == "unreadable":
         return unread(len(cells))
-    return Column(len(cells), lambda start, stop: cells[start:stop], holds)
+    return Column(len(cells), _slices(cells), holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -166,7 +166,9 @@ def arrow_column(column: Any) -> Column:
         cells = block(start, stop)
         counts = cells.cast(pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()).fill_null(0).to_numpy()
         counts = counts // MILLISECONDS_A_DAY if types.is_date64(kind) else counts
-        return _times(counts, cells.is_null().to_numpy(), unit)
+        counts = counts.astype(np.int64)
+        counts[cells.is_null().to_numpy()] = NOT_A_TIME
+        return counts.view(f"M8[{unit}]")
 
     return _time_column(count, times, zone)
 
@@ -197,12 +199,6 @@ def arrow_texts(column: Any) -> Texts:
 def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Texts:
     starts = starts if absent is None else np.where(absent, -1, starts)
     return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
-
-
-def _times(counts: Array, absent: Array, unit: str) -> Array:
-    counts = counts.astype(np.int64)
-    counts[absent] = NOT_A_TIME
-    return counts.view(f"M8[{unit}]")
 
 
 def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:

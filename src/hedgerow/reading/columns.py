@@ -54,9 +54,6 @@ def read_columns(
     any order), or a 2-D array or a list of rows (matched by position). A row that is not a list, tuple or 1-D array with one cell
     for each feature is a record whose cells are all missing. Without ``check_types``, a column of a type that cannot hold what is
     declared is not refused: all its cells are missing.
-
-    Raise SchemaError if columns are absent, undeclared or named twice, or cannot hold declared cells by their type;
-    ConfigurationError if ``X`` is no table, or has no rows although it needs some.
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
@@ -100,10 +97,7 @@ def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequen
 
 
 def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | None:
-    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like.
-
-    Raise ConfigurationError if it is an iterator, or a table that holds a query and not yet records; ``what`` names it.
-    """
+    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like."""
     if isinstance(given, np.ndarray | list | tuple | Texts):
         return None
     if isinstance(given, Iterator):
@@ -266,10 +260,7 @@ def _not_a_table(what: str) -> ConfigurationError:
 
 
 def read_labels(y: Any, entry: Declared | None = None) -> Cells:
-    """Return the labels as cells, or raise ConfigurationError unless ``y`` is one column.
-
-    SchemaError if its type cannot hold what ``entry`` declares.
-    """
+    """Return the labels as cells, or raise ConfigurationError unless ``y`` is one column."""
     if y is None:
         raise ConfigurationError(
             "This estimator requires y to be passed, but the target y is None. Pass one label per record."

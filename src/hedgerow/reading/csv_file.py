@@ -97,25 +97,16 @@ class CSVFile:
     line. Any other quote is an ordinary character. A byte outside the encoding affects its own cell only. Blank lines
     are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
     leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
-    one line, and read without the white space around them.
+    one line, and read without the white space around them. A name over several columns is that of none.
 
-    Attributes
-    ----------
-    header : tuple of str
-        The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
-    malformed : int
-        How many records so far had no cells, because their line could not be split as the header.
-    open_quotes : int
-        How many of them had a quote that does not close.
-    unreadable : Counter
-        How many cells so far, by column, had bytes that the encoding does not know. These counts are data: only
-        ``hedgerow schema`` and predictions, which have no guarantee, show them.
+    ``malformed``, ``open_quotes`` and ``unreadable`` are data: only ``hedgerow schema`` and predictions, which have no guarantee,
+    show them.
     """
 
     def __init__(self, file: BinaryIO, form: FileForm, place: str) -> None:
         self._form, self._file = form, file
-        self.malformed = self.open_quotes = 0
-        self.unreadable: Counter[str] = Counter()
+        self.malformed = self.open_quotes = 0  # records without cells so far, and those of them with an open quote
+        self.unreadable: Counter[str] = Counter()  # cells so far, by column, with bytes that the encoding does not know
         try:
             separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         except UnicodeEncodeError:

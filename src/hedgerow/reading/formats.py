@@ -200,10 +200,7 @@ class DateFormat:
 
 
 def microseconds(cell: object, form: DateFormat | None = None) -> int:
-    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
-
-    ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
-    """
+    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``."""
     try:
         key = category_key(cell) if form is None else plain_cell(cell)  # as a category, "01.02" is a number
         text = key.strip(SPACE) if isinstance(key, str) else ""
@@ -237,9 +234,7 @@ def date_reader(
     fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
 
-    def of_texts(texts: Texts) -> npt.NDArray[np.int64]:
-        return texts.moments(moment, fields, NO_MOMENT, letters=letters)
-
+    of_texts = partial(Texts.moments, moment=moment, fields=fields, none=NO_MOMENT, letters=letters)
     rule = Rule(moment, np.int64, of_texts, lambda cells: np.full(cells.shape, NO_MOMENT), floats=True)
 
     def read(cells: Cells) -> npt.NDArray[np.float64]:

@@ -169,11 +169,7 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return the person of each record; None without groups.
-
-    Raise ConfigurationError if there is not one id per record in one column, or the column is not ``person``; warn of a column
-    of floats, because ids such as 1.10 or 007 were lost when it was read.
-    """
+    """Return the person of each record; None without groups."""
     if groups is None:
         return None
     name: Any = getattr(groups, "name", None)

@@ -34,10 +34,7 @@ from hedgerow.texts import listed
 
 @dataclass(frozen=True)
 class Layout:
-    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV.
-
-    ``ignored`` columns need not be there.
-    """
+    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV."""
 
     label: str
     drop: tuple[str, ...] = ()

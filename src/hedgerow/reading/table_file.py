@@ -89,11 +89,7 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 def open_table(
     path: str | PathLike[str], form: FileForm = COMMAS, *, parquet: bool | None = None
 ) -> Iterator[TableFile]:
-    """Open a file of records, read the names of its columns and leave the records to ``batches``.
-
-    Without ``parquet``, the name tells the format. Raise SchemaError when the header is absent, FileFormatError when it is not
-    text in the encoding of CSV, or a Parquet file is none or damaged; never because of what a record holds.
-    """
+    """Open a file of records, read the names of its columns and leave the records to ``batches``."""
     with open(path, "rb") as file:
         if is_parquet(path) if parquet is None else parquet:
             yield ParquetFile(file, path, form.categories)
@@ -104,10 +100,7 @@ def open_table(
 def read_table(
     path: str | PathLike[str], form: FileForm = COMMAS, check: Callable[[TableFile], None] | None = None
 ) -> Columns:
-    """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
-
-    ``check`` may raise what speaks against the header or the declared types, before a record is read.
-    """
+    """Return the columns of a file by name, in the file's order; errors as in ``open_table``."""
     with open_table(path, form) as table:
         if check is not None:
             check(table)
@@ -179,10 +172,7 @@ def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -
 def check_header(
     table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False, ignored: Sequence[str] = ()
 ) -> None:
-    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored.
-
-    With ``more``, others may be there.
-    """
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored."""
     lacking, others = compare_header(table.header, wanted, data)
     refuse(data, lacking, () if more else [name for name in others if name not in ignored])
 

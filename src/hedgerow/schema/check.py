@@ -200,10 +200,7 @@ class Checker:
         return [text for name, tally in tallies for text in tally.coverage(f"the column {shown(name)}", FEW)]
 
     def report(self, place: str, remedy: str, malformed: int = 0) -> SchemaReport:
-        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all.
-
-        Findings name the source of labels as ``place``, such as "y", and suggest ``remedy`` besides correcting the schema.
-        """
+        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
         findings: tuple[str, ...] = (
             "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
             "ends, or is another character the separator?",

@@ -97,10 +97,7 @@ class Encoder:
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any) -> Codes:
-        """Return the codes of all records, as a C-ordered array of shape (records, features).
-
-        ``X`` is whatever ``read_columns`` reads; errors are those of that function. No content of a cell is an error.
-        """
+        """Return the codes of all records, as a C-ordered array of shape (records, features)."""
         codes: Codes = self.answers(X, np.asarray)
         return codes
 
@@ -237,11 +234,7 @@ def slots_of(
 
 
 def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
-    """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
-
-    Numbers are neither clipped nor binned. NaN is missing. Categories are their codes, including those of missing and
-    undeclared cells.
-    """
+    """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
     for i, feature in enumerate(schema.features.values()):

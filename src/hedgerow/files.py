@@ -53,6 +53,10 @@ LEAST_MEMORY = 2**26  # bytes that codes and counts of records must be given
 MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
 
 
+def _part(share: int) -> Any:
+    return property(lambda allowance: allowance.bytes // share)
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What one file may unpack to, in bytes, and the most of other things that follow from that."""
@@ -63,25 +67,11 @@ class Allowance:
     def of_file(cls, size: int, max_bytes: int | None = None) -> Allowance:
         return cls(max(BASE_BYTES, MOST_TIMES * size) if max_bytes is None else max_bytes)
 
-    @property
-    def document(self) -> int:
-        return self.bytes // 2  # bytes, which take several times as much memory when they are parsed
-
-    @property
-    def values(self) -> int:
-        return self.bytes // 64  # values of the document: one of few letters takes up to 250 bytes of memory
-
-    @property
-    def tests(self) -> int:
-        return self.bytes // 32  # codes of all features together: as many tests may be listed, of 20 bytes each
-
-    @property
-    def cells(self) -> int:
-        return self.bytes // 4  # cells of a table of features by codes, whose rows are as wide as the widest feature
-
-    @property
-    def letters(self) -> int:
-        return self.bytes // 16  # letters of an array of the classes, in which each takes as much as the longest
+    document = _part(2)  # bytes, which take several times as much memory when they are parsed
+    values = _part(64)  # values of the document: one of few letters takes up to 250 bytes of memory
+    tests = _part(32)  # codes of all features together: as many tests may be listed, of 20 bytes each
+    cells = _part(4)  # cells of a table of features by codes, whose rows are as wide as the widest feature
+    letters = _part(16)  # letters of an array of the classes, in which each takes as much as the longest
 
 
 def packaged_text(package: str, name: str) -> str:

@@ -29,7 +29,6 @@ PERSON_WORDS = (
     "household mrn ssn patienten patientin probanden teilnehmer versicherter versicherten kunde kunden mitglied mitglieder"
 ).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "nummer", "code", "ref")
-ZONE, ZONED = re.compile(r":[0-9.]+(?:Z|[+-][0-9]{2}:?[0-9]{2})$"), 20  # the cells that are looked at
 RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column that is called an id
 
 
@@ -169,8 +168,6 @@ def _note_on(name: str, draft: infer.Draft) -> Note:
     if others:
         others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())
     oddities = [*_absent(replace(draft, markers=draft.markers | dict(sorted(others.items()))))]
-    if is_date and any(ZONE.search(str(cell)) for cell in column.cells[:ZONED].tolist()):
-        oddities.append("times with a zone are read in UTC, where a midnight east of Greenwich is on the day before")
     if not is_date and infer.codes_as_text(column):
         oddities.append(
             "codes that begin with 0, or 1.1 and 1.10? Then list them as values, with as_text = true, or ignore them"

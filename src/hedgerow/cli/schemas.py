@@ -78,10 +78,6 @@ def _check_header(header: Sequence[str], data: Path) -> None:
 
 
 def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
-    if len(header) < 2:
-        raise ConfigurationError(
-            f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
-        )
     if target is None:
         target = header[-1]
         click.echo(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
 from itertools import chain
@@ -64,8 +64,8 @@ def as_columns(batch: Any) -> Mapping[str, Any]:
     frame = None if isinstance(batch, str | bytes) else as_native(batch, "a batch")
     if not isinstance(frame, nw.DataFrame):
         raise ConfigurationError(
-            f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list of "
-            "paths is read by hr.Records.from_parquet or from_csv."
+            f"a batch is {type(batch).__module__}.{type(batch).__name__}, but it must be a pandas, polars or pyarrow table, or a "
+            "mapping of columns. A list of paths is read by hr.Records.from_parquet or from_csv."
         )
     columns = {column.name: column.to_native() for column in frame.iter_columns()}
     if len(columns) < frame.shape[1]:
@@ -124,16 +124,10 @@ def is_frame_of(given: Any, package: str) -> bool:
 
 def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. Files are read by hr.Records.from_parquet and "
-        "from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
+        f"hr.Records.{constructor} got {type(given).__module__}.{type(given).__name__}, but it takes {what}. Files are read by "
+        "hr.Records.from_parquet and from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
         "cluster by from_dask and from_spark; a table in memory and its labels go to fit as they are."
     )
-
-
-def _kind(given: Any) -> str:
-    """Return the class of an object with its package, as frames of all packages have one name."""
-    package = type(given).__module__.partition(".")[0]
-    return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
 
 
 class Files:
@@ -194,34 +188,16 @@ class Files:
             with self._opened(path, form) as table:
                 yield table
 
-    @contextmanager
-    def _opened(self, path: Path, form: FileForm) -> Iterator[TableFile]:
-        form = form.replaced(self._separator, self._encoding)
-        with ExitStack() as stack:
-            with _naming(path):
-                table = stack.enter_context(open_table(path, form, parquet=self._parquet))
-            yield table
+    def _opened(self, path: Path, form: FileForm) -> AbstractContextManager[TableFile]:
+        return open_table(path, form.replaced(self._separator, self._encoding), parquet=self._parquet)
 
     def _check_unchanged(self) -> None:
         for path, seen in zip(self.paths, self._seen, strict=True):
-            with _naming(path):
-                status = _status(path)
-            if status != seen:
+            if _status(path) != seen:
                 raise ConfigurationError(
                     f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
                     "the records anew, when nobody writes the files."
                 )
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        what = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise ConfigurationError(
-            f"{path}, a part of these records, {what} since they were named. Put it back, or make the records anew without it."
-        ) from None
 
 
 def _status(path: Path) -> tuple[int, ...]:

@@ -17,5 +17,5 @@ def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
         hr.load(tmp_path / "none.hedgerow")
     with pytest.raises(hr.FileFormatError, match="no regular file"):
         hr.load(tmp_path)
-    with pytest.raises(FileNotFoundError, match="no such file; pass a TOML file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.toml"):
         hr.Schema.load(tmp_path / "none.toml")

@@ -192,6 +192,5 @@ def single() -> Iterator[None]:
 
 
 def for_slices(rows: int, work: Callable[[slice], None], few: int = FEW_ROWS) -> None:
-    """Call ``work`` for slices that together are all rows; ``few`` are not worth a second thread."""
     step = max(few, -(-rows // available_threads()))
     for_each(map(slice, range(0, rows, step), range(step, rows + step, step)), work)

@@ -229,15 +229,9 @@ def is_path(place: object, method: str) -> TypeGuard[str | os.PathLike[str]]:
     """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object."""
     if isinstance(place, str | os.PathLike):
         return True
-    if hasattr(place, "encoding"):  # of text files, and of objects that wrap one
-        mode = "rb" if method == "read" else "wb"
+    if hasattr(place, "encoding") or not callable(getattr(place, method, None)):  # text files have an encoding
         raise ConfigurationError(
-            f"the file object is open for text, but its content is bytes; open it in mode {mode!r}."
-        )
-    if not callable(getattr(place, method, None)):
-        way = "; wrap bytes in io.BytesIO" if isinstance(place, bytes | bytearray | memoryview) else ""
-        raise ConfigurationError(
-            f"a file is named by {type(place).__name__}, but it must be a path or a binary file object with {method}(){way}."
+            f"a file is named by {type(place).__name__}, but it must be a path or a binary file object with {method}()."
         )
     return False
 

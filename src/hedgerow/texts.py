@@ -26,7 +26,6 @@ def listed(names: Sequence[object]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 

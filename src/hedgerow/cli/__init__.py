@@ -113,7 +113,6 @@ class LazyGroup(click.Group):
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
-    """Write a warning to stderr; for a warning that is meant for users, only its message."""
     for_users = issubclass(category, UserWarning)
     text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno)
     with suppress(OSError):  # as Python does if stderr is closed
@@ -190,7 +189,6 @@ TABLE, TEXTS = (packaged_table("hedgerow.cli", name) for name in ("commands", "t
 
 
 def commands_of(group: str = "") -> dict[str, tuple[str, str]]:
-    """Return the module and the summary of each command of a group by its name; the module has a click command of that name."""
     names = {name: name.split()[-1] for name in TABLE if name.rpartition(" ")[0] == group and name != "shared"}
     return {short: (TABLE[name]["module"], TABLE[name]["summary"]) for name, short in names.items()}
 

@@ -57,7 +57,6 @@ class Decision:
 
     @property
     def accounting(self) -> str:
-        """How the costs of the steps were added."""
         certificate = self.estimator.certificate_
         total = certificate.total
         if certificate.spent is None:
@@ -70,7 +69,6 @@ class Decision:
 
     @property
     def trust_model(self) -> str:
-        """Whom the guarantee leaves out."""
         premises = self.estimator.certificate_.premises
         return f"several owners; it rests on {'; on '.join(premises)}" if premises else TRUST
 

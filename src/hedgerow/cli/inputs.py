@@ -52,7 +52,6 @@ def load_schema(path: Path, target: str | None, person: str | None = None) -> Sc
 
 
 def with_options(schema: Schema, target: str | None, person: str | None, place: Path) -> Schema:
-    """Return a schema with the target and the column of persons that options name; UsageError if either is not clear."""
     if target is None and schema.target is None:
         raise click.UsageError(
             f"{place} names no target, so it does not state which column holds the labels; pass --target COLUMN."
@@ -65,7 +64,6 @@ def with_options(schema: Schema, target: str | None, person: str | None, place: 
 
 
 def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
-    """Raise UsageError if a schema has no classes, or entries that were read off the records, unless that is allowed."""
     if NO_VALUE in schema.classes:
         raise click.UsageError(f"{place} has no classes, since none was released. Replace its classes by public ones.")
     if not schema.inferred:
@@ -117,7 +115,6 @@ def opened(
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, each by the rule of its parameter, and the delta, if it is given."""
     rules, values = rules_of(kind), dict[str, Any]()
     if delta is not None:
         if "delta" not in rules:
@@ -197,7 +194,6 @@ def check_stdout(out: Path | None) -> None:
 
 
 def model_values(model: PrivateEstimator) -> dict[str, Any]:
-    """Return the public values of a fitted model, without its learned values, as plain values for JSON."""
     return {
         "class": type(model).__name__,
         "parameters": {
@@ -250,7 +246,6 @@ class Spending:
 
     @contextmanager
     def watching(self, records: Records) -> Iterator[Records]:
-        """Watch a query, and yield its records with progress."""
         with self._watch, ShareProgress() as progress:
             yield records.with_progress(progress)
         self._done = True

@@ -113,7 +113,6 @@ def predict(
 
 
 def _cell(cell: Any) -> Any:
-    """Return a cell as Python's; None for one of Arrow's that is no Python object."""
     try:
         return cell.as_py() if hasattr(cell, "as_py") else cell
     except Exception:

@@ -81,8 +81,6 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic
 
 
 def checked(read: Callable[[Any], Any], *, check_alone: bool = False) -> Callable[..., Any]:
-    """Return a callback that reads, or only checks, an option's value, if it is given, and names the option on an error."""
-
     def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
         try:
             made = None if value is None else read(value)
@@ -138,7 +136,6 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
-    """Return the schema's path. If it is missing, the error explains how to write a schema."""
     if value is None:
         raise click.UsageError(TEXTS["no-schema"], context)
     return value
@@ -231,7 +228,6 @@ class Query:
     as_json: bool
 
     def claim(self) -> dict[str, Any]:
-        """Return the budget, whom it protects, and the ledger that is charged, as every query in Python takes them."""
         return {
             "epsilon": self.epsilon,
             "adjacency": self.adjacency,

@@ -73,7 +73,6 @@ class Sockets:
         self._paths = dict(paths)
 
     def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
-        """Return the replies of the owners that answer, all queried at the same time."""
         replies: dict[str, bytes] = {}
 
         def one(name: str, message: bytes) -> None:

@@ -34,8 +34,6 @@ RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column t
 
 @dataclass(frozen=True)
 class Note:
-    """What a data owner should know about one entry: its contents and unusual facts."""
-
     name: str
     entry: str
     oddities: tuple[str, ...]
@@ -143,7 +141,6 @@ def _note_on_person(name: str, sizes: Sequence[int], records: int) -> Note:
 
 
 def _absent(draft: infer.Draft) -> Iterator[str]:
-    """Yield how many cells will count as missing, and why."""
     texts = {**draft.markers, **draft.own}
     if texts:
         lists = [listed([*draft.markers])] * bool(draft.markers)
@@ -223,7 +220,6 @@ def _is_id(distinct: int, cells: int) -> bool:
 
 
 def _is_numbering(distinct: npt.NDArray[np.float64]) -> bool:
-    """Return whether sorted whole numbers are nearly consecutive or too long for an amount, which amounts of money are not."""
     return len(distinct) > 0 and bool(distinct[-1] - distinct[0] < 2 * len(distinct) or distinct[0] >= LONG)
 
 

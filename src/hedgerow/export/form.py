@@ -256,7 +256,6 @@ class ScoringForm(Trees):
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
-        """How other programs read the cells of each feature; raises ConfigurationError where one cannot be exported."""
         return readings_of(self.encoder)
 
     @property

@@ -51,7 +51,6 @@ def _object(parts: Mapping[str, str]) -> str:
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
-    """Return how a model answers, as plain values; trees of the same tests are one. ConfigurationError if it is too large."""
     size = form.branch.size + form.votes.size
     if size > MOST_VALUES:
         raise ConfigurationError(

@@ -184,7 +184,6 @@ def _of_text(text: str) -> float:
 
 
 def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
-    """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
     try:
         plain = plain_cell(cell)
         return math.nan if plain is None else of_text(plain) if isinstance(plain, str) else _float(plain)

@@ -111,7 +111,6 @@ def _pandas_column(native: Any) -> Column:
 
 
 def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
-    """Return a column of a dictionary's values by their places, -1 for a missing cell."""
     cells = (values.whole or values.read)(0, len(values))  # the code -1 finds the last one, which is added
     if isinstance(cells, Texts):
         data, starts, stops = cells.places

@@ -123,10 +123,11 @@ def is_frame_of(given: Any, package: str) -> bool:
 
 
 def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
+    kind = f"{type(given).__module__}.{type(given).__name__}"
     return ConfigurationError(
-        f"hr.Records.{constructor} got {type(given).__module__}.{type(given).__name__}, but it takes {what}. Files are read by "
-        "hr.Records.from_parquet and from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
-        "cluster by from_dask and from_spark; a table in memory and its labels go to fit as they are."
+        f"hr.Records.{constructor} got {kind}, but it takes {what}. Files are read by hr.Records.from_parquet and from_csv, "
+        "readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a cluster by "
+        "from_dask and from_spark; a table in memory and its labels go to fit as they are."
     )
 
 

@@ -140,7 +140,6 @@ class _Tally:
         return ColumnReport(missing - malformed, undeclared, self.below, self.above)
 
     def coverage(self, column: str, fewest: int = 1) -> Iterator[str]:
-        """Yield what is wrong with the whole column, if it has the fewest cells that show it."""
         known, few = self.cells - self.unread, "hardly any" if self.cells > self.unread else "no"
         if self.cells and known <= HARDLY_ANY * self.present:
             if self.range is not None and self.present:

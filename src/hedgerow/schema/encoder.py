@@ -77,7 +77,6 @@ class Encoder:
 
     @lazy
     def _reader_of(self) -> Callable[[int], Callable[[Cells], npt.NDArray[Any]]]:
-        """The reader of a feature's cells, by its number; arrays of numbers need none."""
         features, missing = [*self.schema.features.values()], self.schema.missing
         return cache(lambda feature: features[feature].reader(missing))
 

@@ -390,7 +390,6 @@ def _check_code(code: int, n_codes: int) -> None:
 
 
 def _short(value: Any) -> str:
-    """Return floats, also those of a list, exactly and without a needless decimal point, other values as Python writes them."""
     if isinstance(value, list):
         return f"[{', '.join(map(_short, value))}]"
     return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)

@@ -133,7 +133,6 @@ def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str],
 
 
 def _read(cells: Cells, form: Form | None) -> Floats:
-    """Return cells as numbers, or as seconds since 1970 by a format of dates, or by none but ISO 8601."""
     if isinstance(form, NumberFormat):
         return form.numbers(cells)
     return date_reader("second", (), form)(cells)
@@ -169,7 +168,6 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
 
 
 def question_of(column: Column) -> list[str]:
-    """Return the owner's question, if several forms read all cells, but as other values."""
     if len(column.forms) < 2:
         return []
     taken, *others = map(_named, column.forms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import tomllib
 from collections.abc import Mapping
@@ -52,14 +51,10 @@ def _value(value: Any) -> str:
 
 
 def read_toml(path: Place) -> str:
-    """Return the text of a TOML file or a binary file object, unless it is larger than any schema."""
     try:
         # UTF-8 takes up to four bytes for a character.
         content = read_place(path, 4 * LARGEST, "no schema needs as many, so correct it")
         return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
-    except FileNotFoundError:
-        way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
-        raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
     except UnicodeDecodeError:
         raise FileFormatError(f"{place_name(path)} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
 

@@ -169,7 +169,6 @@ class Date(_Whole):
         return super()._checked_cuts([self._cut(cut) for cut in given] if is_list else given)
 
     def _cut(self, cut: Any) -> float:
-        """Return a cut point as a number; learners cut at numbers."""
         if isinstance(cut, float):
             return cut
         return float(_moment(cut, "cut point")[0] // (10**6 * SECONDS[self.unit]))
@@ -231,7 +230,6 @@ class Boolean(Categorical):
 
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:
-    """Return a public date or moment in microseconds since 1970, and whether it has a time of day."""
     found = microseconds(value)
     if found == NO_MOMENT:
         raise SchemaError(

@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         try:
             with heard(), warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
                 result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
             if sys.stdout is not None:

@@ -134,10 +134,10 @@ def search(
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
-        values = {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
+        document = {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
         shown = ", ".join(f"{name}={value}" for name, value in best.items())
         text = f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}"
-        inputs.show(values, text, as_json=query.as_json)
+        inputs.show(document, text, as_json=query.as_json)
 
 
 @command("plan")

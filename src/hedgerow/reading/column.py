@@ -167,7 +167,8 @@ def arrow_column(column: Any) -> Column:
         counts = counts // MILLISECONDS_A_DAY if types.is_date64(kind) else counts
         counts = counts.astype(np.int64)
         counts[cells.is_null().to_numpy()] = NOT_A_TIME
-        return counts.view(f"M8[{unit}]")
+        dates: Array = counts.view(f"M8[{unit}]")
+        return dates
 
     return _time_column(count, times, zone)
 

@@ -83,7 +83,17 @@ def cut_points(
 
 
 class Figure(NamedTuple):
-    """A figure, and the ends between which it lies wherever records are within their bins."""
+    """A figure of a report card, and between which values it lies, whatever the places of records in their bins.
+
+    The noise is not in these ends; ``card.interval`` has it.
+
+    Parameters
+    ----------
+    value : float
+        The figure. NaN if the counts do not bound it.
+    low, high : float
+        The ends.
+    """
 
     value: float
     low: float
@@ -91,10 +101,16 @@ class Figure(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """For each bin, or group of predictions, that stands out from its noise: what is predicted, what is observed.
+    """What is predicted and what is observed, for each bin, or group of predictions, that stands out from its noise.
 
-    That is the middle of a bin of probabilities and the share of records with the label, or the mean prediction and the mean
-    outcome. ``records`` are the noisy numbers.
+    Parameters
+    ----------
+    predicted : ndarray
+        The middles of the bins of probabilities, or mean predictions.
+    observed : ndarray
+        Shares of the records with the label, or mean outcomes.
+    records : ndarray
+        Noisy numbers of records.
     """
 
     predicted: Floats

@@ -142,7 +142,15 @@ UNKNOWN = Figure(0.5, 0.0, 1.0)  # a share of no known number of records
 
 
 class Curve(NamedTuple):
-    """Points of a curve, from the highest score to the lowest."""
+    """Points of a curve, from the highest score to the lowest.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        The two rates at each point: false and true positives, or recall and precision.
+    thresholds : ndarray
+        The scores from which on a record counts as positive.
+    """
 
     x: Floats
     y: Floats
@@ -153,7 +161,13 @@ class Curve(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The uncertainty of each point of a curve from the added noise, up or down, along either axis."""
+    """The uncertainty of each point of a curve from the added noise.
+
+    Parameters
+    ----------
+    x, y : ndarray
+        How far noise may have moved the point along each axis, in either direction.
+    """
 
     x: Floats
     y: Floats

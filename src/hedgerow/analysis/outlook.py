@@ -28,9 +28,18 @@ SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs
 
 @dataclass(frozen=True)
 class Step:
-    """One kind of query: how often it reads one record, its cost, and the noise on a count.
+    """One kind of query of a plan.
 
-    ``noise`` is the standard deviation in records.
+    Parameters
+    ----------
+    purpose, mechanism : str
+        What is released, and how.
+    times : int
+        How often it reads one record.
+    cost : str
+        What one such query costs.
+    noise : float
+        The standard deviation of the noise on a count, in records.
     """
 
     purpose: str

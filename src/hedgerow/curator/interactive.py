@@ -42,7 +42,17 @@ OWN_RULES: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """One query that was answered: what it returned, how many nodes it covered, and its epsilon, as passed."""
+    """One query that was answered.
+
+    Parameters
+    ----------
+    text : str
+        What it returned.
+    nodes : int
+        How many nodes it covered.
+    epsilon : Fraction
+        Its epsilon, as passed.
+    """
 
     text: str
     nodes: int

@@ -27,7 +27,17 @@ def _plain(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Amount:
-    """The total of fits in one ledger, under its adjacency: exact sums, and the numbers of fits and of seeded fits."""
+    """The total of fits in one ledger, under its adjacency.
+
+    Parameters
+    ----------
+    epsilon, delta, rho : Fraction
+        Exact sums.
+    draws : int
+        The number of normal draws, where the ceiling is a rho.
+    fits, seeded : int
+        The numbers of fits and of seeded fits.
+    """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)

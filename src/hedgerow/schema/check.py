@@ -37,7 +37,13 @@ above       numbers over the range, read as its high end"""
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """The numbers of cells of one column that the schema does not read as plain values."""
+    """The numbers of cells of one column that the schema does not read as plain values.
+
+    Parameters
+    ----------
+    missing, undeclared, below, above : int
+        How many cells are missing, of no declared value, below the range, and above it.
+    """
 
     missing: int
     undeclared: int

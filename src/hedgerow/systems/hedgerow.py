@@ -92,7 +92,15 @@ class Interaction:
 
 
 class FeatureCurve(NamedTuple):
-    """What each code of a feature means, and what it adds, (codes,) or (codes, classes)."""
+    """What each code of a feature means, and what it adds.
+
+    Parameters
+    ----------
+    labels : list of str
+        The values that share each code.
+    values : ndarray of shape (codes,) or (codes, classes)
+        What they add, in log-odds or in the outcome's unit; in its log with the log link.
+    """
 
     labels: list[str]
     values: Floats
@@ -118,7 +126,7 @@ class FeatureCurve(NamedTuple):
 
 
 class Interactions(list[Interaction]):
-    """The interactions of a model, in descending order of share."""
+    """The interactions of a model, in descending order of share: a list of ``Interaction``."""
 
     @property
     def pairs(self) -> dict[tuple[str, str], float]:

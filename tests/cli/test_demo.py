@@ -44,7 +44,6 @@ def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(r
         "HedgerowClassifier, private, epsilon 0.5",
         "eDPRF, private",
         "majority rule",
-        "logistic regression, not private",
         "gradient boosting, not private",
         "--keep id",
     )

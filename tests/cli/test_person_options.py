@@ -99,7 +99,7 @@ def test_a_schema_is_checked_beside_the_column_of_persons(visits, run):
         (("--person", "age"), "nothing is learned from ids"),
         (("--person", "ill"), "nothing is learned from ids"),
         (("--person", "id", "--records-per-person", "0"), "--records-per-person"),
-        (("--person", "id", "--param", "records_per_person=2"), "write --records-per-person 2"),
+        (("--person", "id", "--param", "records_per_person=2"), "has no parameter 'records_per_person' for --param"),
     ],
 )
 def test_wrong_options(visits, run, options, words):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import dask_frame
-from products import by_turns, thinned
+from products import by_turns
 from random_records import CASES, estimator, random_batches, random_records, saved
 from whole_analysis import asked
 from workers import KILLED, killed_at_every_question
@@ -39,7 +39,8 @@ def check_case(case, made, client, tmp_path):
     assert saved(estimator(case, schema).fit(on_dask(X, y, 1, client)), tmp_path / "dask") == whole
 
 
-@pytest.mark.parametrize("case", thinned(["hedgerow, delta", "edprf", "dpada"], 3))
+@pytest.mark.full
+@pytest.mark.parametrize("case", ["hedgerow, delta", "edprf", "dpada"])
 def test_a_fit_is_the_same_bits(case, client, tmp_path):
     check_case(case, random_records(5), client, tmp_path)
 

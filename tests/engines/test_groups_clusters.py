@@ -92,9 +92,11 @@ def check_same(case, made, tmp_path):
     assert saved(whole.fit(X, y), tmp_path / "all") != saved(found, tmp_path / "found")
 
 
+# The quick run starts one cluster, of Dask, for the tests of this file; tests/engines/test_dask.py is full.
 @pytest.mark.parametrize("cluster", ["dask"], indirect=True)
-def test_a_fit_is_the_same_bits(cluster, tmp_path):
-    check_same("edprf", cluster.made(5), tmp_path)
+@pytest.mark.parametrize("case", ["edprf", "hedgerow, delta"])
+def test_a_fit_is_the_same_bits(case, cluster, tmp_path):
+    check_same(case, cluster.made(5), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
-from ledger_helpers import fit
+from ledger_helpers import everything_of, fit
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
@@ -317,14 +317,6 @@ def test_a_path_is_no_url(tmp_path):
         assert path.exists()
         assert hr.LedgerStore(path).ledger("a").remaining == 1
     assert len([file for file in os.listdir(tmp_path) if not file.endswith(("-wal", "-shm"))]) == 4
-
-
-def everything_of(error):
-    found = []
-    while error is not None:
-        found += [str(error), repr(error), repr(error.args)]
-        error = error.__cause__ or error.__context__
-    return " ".join(found)
 
 
 def test_no_error_says_what_was_to_be_booked(made, path):

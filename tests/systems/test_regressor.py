@@ -182,12 +182,6 @@ def test_a_file_of_another_loss_answers_alike(parameters, tmp_path):
     assert np.array_equal(hr.load(tmp_path / "model.hedgerow").predict(X), model.predict(X))
 
 
-@pytest.mark.parametrize("sort", ["sample_weight", "exposure"])
-def test_weights_and_exposures_are_refused_with_a_reason(sort):
-    with pytest.raises(TypeError, match="Leave it out"):
-        regressor().fit(X, Y, **{sort: np.ones(6000)})
-
-
 def test_rounds_and_curves_are_as_they_were_asked_for():
     model = regressor(n_estimators=7, monotonic_cst={"a": 1}, interaction_cst="no_interactions").fit(X, Y)
     assert len(model.model_.terms) == 7

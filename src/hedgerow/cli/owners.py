@@ -25,7 +25,6 @@ SOCKET = "owner.socket"
 
 
 def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
-    """Return the owners that a file names, and the fit, or raise ConfigurationError."""
     try:
         given = tomllib.loads(path.read_text("utf-8"))
         parties = [Party(str(one["name"]), str(one["key"]), int(one["rows"])) for one in given["owner"]]
@@ -93,7 +92,6 @@ def fit(federation: Path, owners: Path) -> None:
 
 
 def server_app() -> Any:
-    """Return Flower's app of the coordinator, which fits and saves the model that the federation's file describes."""
     made = flwr("serverapp").ServerApp()
 
     @made.main()  # type: ignore[untyped-decorator]
@@ -104,7 +102,6 @@ def server_app() -> Any:
 
 
 def fit_over(transport: Any, path: Path) -> None:
-    """Fit the model of a federation's file over a transport, and save it where the file says."""
     parties, given = read_federation(path)
     settings = dict(given)
     try:

@@ -98,9 +98,8 @@ def test_a_curator_and_its_learners_ask_workers(client):
 
 
 @pytest.mark.full
-def test_many_answers_are_added_up_on_the_workers(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("hedgerow.engines.dask.MANY_CELLS", 1)
-    monkeypatch.setattr("hedgerow.engines.dask.TOGETHER", 2)
+def test_workers_with_large_answers_are_asked_in_turn(client, tmp_path, monkeypatch):
+    monkeypatch.setattr("hedgerow.engines.dask.CELLS_AT_ONCE", 1)
     schema, X, y = random_records(7)
     together = X.assign(label=y)
     records = hr.Records.from_dask(
@@ -328,7 +327,7 @@ def logged(dask_worker):
 
 
 @pytest.mark.full
-def test_a_message_that_fails_is_repeated_by_tasks_and_is_in_no_log(client, tmp_path):
+def test_a_message_that_fails_is_repeated_and_is_in_no_log(client, tmp_path):
     client.run(fail_once)
     try:
         check_case("edprf", random_records(5), client, tmp_path)

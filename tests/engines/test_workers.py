@@ -85,8 +85,8 @@ def held(monkeypatch):
     return cluster, WorkerShares(cluster, "table", range(6), [1] * 6, rows, cluster.encoded)
 
 
-def groups(shares, *, together=True):
-    found = shares.groups(range(6), Timeout(1.0), together=together)
+def groups(shares):
+    found = shares.groups(range(6), Timeout(1.0))
     assert sorted(place for group in found for place in group.places) == list(range(6))
     return found
 
@@ -102,14 +102,13 @@ def test_partitions_are_shared_out_again_where_a_worker_comes_or_goes(held):
     assert list(map(len, cluster.again)) == [3, 4]  # what a had; then what c and d get
 
 
-def test_a_question_is_one_task_a_worker_and_afterwards_one_a_partition(held):
+def test_a_query_is_one_message_a_worker(held):
     cluster, shares = held
     cluster.threads = {"a": 1, "b": 2}
     assert sorted((group.worker, len(group.places), group.threads) for group in groups(shares)) == [
         ("a", 2, 1),
         ("b", 4, 2),
     ]
-    assert sorted(group.places for group in groups(shares, together=False)) == [(place,) for place in range(6)]
 
 
 def test_partitions_that_are_not_there_are_encoded_again_and_no_other(held):
@@ -121,7 +120,7 @@ def test_partitions_that_are_not_there_are_encoded_again_and_no_other(held):
     assert cluster.again == [[1, 4]]
 
 
-def test_without_workers_no_task_waits_for_one_of_them(held):
+def test_without_workers_nobody_is_asked(held):
     cluster, shares = held
     groups(shares)
     cluster.threads = {}

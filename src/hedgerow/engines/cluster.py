@@ -200,7 +200,7 @@ def lost() -> EngineError:
 
 @dataclass(frozen=True)
 class Group:
-    """Partitions that one task queries, and the threads that it uses of the worker that holds them; None: no worker does."""
+    """The partitions of one worker, and its threads; None: no worker holds them."""
 
     worker: str | None
     places: tuple[int, ...]
@@ -229,8 +229,8 @@ class WorkerShares:
         self._threads: dict[str, int] = {}
         self._holders: list[str | None] = [None] * len(facts)
 
-    def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
-        """Return the partitions of each task: all of a worker, or one each. Those that no worker holds are encoded first."""
+    def groups(self, places: Sequence[int], timeout: Timeout) -> list[Group]:
+        """Return these partitions by worker. Those that no worker holds are encoded first."""
         threads = self.present(timeout)
         if threads != self._threads or None in self._holders:
             self._hold(self._wanted(threads, timeout), timeout)
@@ -239,9 +239,7 @@ class WorkerShares:
         for place in places:
             holder = self._holders[place]
             shares.setdefault(holder if holder in threads else None, []).append(place)
-        if together:
-            return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
-        return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
+        return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
 
     def present(self, timeout: Timeout) -> Mapping[str, int]:
         threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import secrets
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,27 +21,27 @@ from hedgerow.engines import encode, store
 from hedgerow.engines.cluster import (
     GATHER,
     LOOK,
-    MANY_CELLS,
     RETRIES,
     ClusterSource,
     Group,
     Timeout,
     WorkerShares,
     gathered,
+    lost,
     lost_scheduler,
-    sent_to,
     silent,
 )
-from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
-from hedgerow.errors import ConfigurationError, imported
+from hedgerow.engines.local import Partial, Progress, Silent, Total
+from hedgerow.errors import ConfigurationError, HedgerowError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.table import Candidates, Keep, Query, Share, Task
+from hedgerow.table import Candidates, Keep, Share, Task
 
 Future = Any
 
-TOGETHER = 8  # partial sums that one task adds up
+CELLS_AT_ONCE = 1 << 26  # of the answers that come together: 512 MiB; workers beyond that are asked later
+PAUSE = 0.1  # seconds before a query is repeated
 
 
 def client_of(given: Any) -> Any:
@@ -185,9 +186,8 @@ class DaskEngine:
     """Queries the workers of a cluster; if a worker is lost, another one reads its partitions and repeats its commands.
 
     Workers hold the partitions. A query is one message to each worker, with the commands that it has not seen yet, and one back,
-    with the sum of its partitions' answers. Partitions that gave no answer this way are asked by tasks of their own, which Dask
-    repeats elsewhere if a worker is lost: partitions that lack earlier commands are sent all, and missing ones are encoded again.
-    Workers know the partitions by the name ``table``.
+    with the sum of its partitions' answers. Partitions that gave no answer are asked again, with all commands, once those that a
+    lost worker held are encoded again. Workers know the partitions by the name ``table``.
     """
 
     def __init__(
@@ -196,44 +196,48 @@ class DaskEngine:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress = timeout, progress
         self._sent: dict[str, int] = {}  # the last command of each log that workers got
-        self._asked: list[Future] = []
-        self._questions, self._tasks = count(1), count(1)
+        self._questions = count(1)
         self._closed = weakref.finalize(self, _tell, client, store.close, table)
         self._closed.atexit = False
 
     def ask(self, task: Task) -> Integers:
-        total, question = Total(self._partitions), next(self._questions)
-        news, timeout, together = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout), True
-        # Partitions that lack commands, and those whose answers were lost with their worker, are queried again.
+        total, question, failures = Total(self._partitions), next(self._questions), 0
+        news, timeout = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout)
         while total.missing:
-            ask = self._answers_at_once if together else self._answers
-            for partial_sum in ask(news, sorted(total.missing), timeout):
-                total.add(partial_sum)
-                self._shares.absent(partial_sum.absent)
+            groups = self._shares.groups(sorted(total.missing), timeout)
+            answers = self._answers(news, groups[: max(1, CELLS_AT_ONCE // max(task.size, 1))], timeout)
+            for answer in answers:
+                if isinstance(answer, HedgerowError):
+                    raise answer
+                total.add(answer)
+                self._shares.absent(answer.absent)
                 self._progress.counted(question, 1 - len(total.missing) / self._partitions)
-            news, together = task, False
+            failures += bool(answers) and not any(one.places or one.outdated or one.absent for one in answers)
+            if failures > RETRIES:
+                raise lost()
+            news = task
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers_at_once(self, task: Task, places: Sequence[int], timeout: Timeout) -> Iterable[Partial]:
-        """Return what each worker's partitions answer to one message, without a task; a worker that is lost gives no answer."""
-        groups = [group for group in self._shares.groups(places, timeout, together=True) if group.worker is not None]
-        if task.size * len(groups) > MANY_CELLS:
-            return self._answers(task, places, timeout, groups)
-        packed = pickle.dumps(task)
+    def _answers(self, task: Task, groups: Sequence[Group], timeout: Timeout) -> list[Any]:
+        """Return the answers, or errors, of workers; nothing, after a pause, where one is lost or there is none."""
+        shares = {group.worker: (group.places, group.threads) for group in groups if group.worker is not None}
+        answers: list[Any] = []
         try:
-            answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=timeout.left)
+            if shares:
+                answers = self._client.sync(self._run, shares, pickle.dumps(task), callback_timeout=timeout.left)
         except TimeoutError:
             raise silent(self._timeout) from None
         except OSError:
             raise lost_scheduler() from None
         if answers:
             timeout.progressed()
+        else:
+            time.sleep(min(PAUSE, timeout.left))
         return answers
 
-    async def _run(self, groups: Sequence[Group], packed: bytes) -> list[Partial]:
+    async def _run(self, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes) -> list[Any]:
         """Return the answers of the workers that give one; none, where one of them is lost meanwhile."""
-        shares = {group.worker: (group.places, group.threads) for group in groups}
         run = self._client.run(_answered, self._table, shares, packed, workers=list(shares), on_error="ignore")
         answers = asyncio.ensure_future(run)
         try:
@@ -244,53 +248,12 @@ class DaskEngine:
         finally:
             answers.cancel()  # nobody waits for it after an interruption or a lost worker
 
-    def _answers(
-        self, task: Task, places: Sequence[int], timeout: Timeout, groups: Sequence[Group] = ()
-    ) -> Iterable[Partial]:
-        """Yield partial sums of some partitions' answers, each once at most; without groups one by one, to show progress."""
-        packed = pickle.dumps(task)
-        groups = groups or self._shares.groups(places, timeout, together=False)
-        try:
-            futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=timeout.left)
-        except (OSError, TimeoutError):
-            raise lost_scheduler() from None
-        # It releases the last query's futures, together with these tasks
-        self._asked = made = list(futures)
-        try:
-            workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
-            cells = task.size
-            while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
-                parts = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
-                futures = [
-                    self._client.submit(_combined, task.query, *part, pure=False, retries=RETRIES) for part in parts
-                ]
-                workers |= {
-                    future: set().union(*(workers[one] for one in part))
-                    for future, part in zip(futures, parts, strict=True)
-                }
-                made += futures
-            for _, partial_sum in gathered(futures, timeout, workers, lambda: self._shares.present(timeout)):
-                yield partial_sum
-        except BaseException:
-            self._client.cancel(made)
-            raise
-
-    async def _submitted(self, log: str, groups: Sequence[Group], packed: bytes) -> list[Future]:
-        """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
-        ask = partial(self._client.submit, store.answered, self._table, pure=False, retries=RETRIES)
-        keys = (f"hedgerow-{log}-{next(self._tasks)}" for _ in groups)
-        return [
-            ask(group.places, packed, group.threads, key=key, **sent_to(group.worker))
-            for group, key in zip(groups, keys, strict=True)
-        ]
-
     def forget(self, log: str) -> None:
         if self._sent.pop(log, None) is not None:
             _tell(self._client, store.forget, log)
 
     def close(self) -> None:
         self._sent.clear()
-        self._asked.clear()
         self._shares.close()
         self._closed()
 
@@ -339,23 +302,20 @@ async def _aside(work: Callable[[str], None], name: str) -> None:
 
 async def _answered(
     table: str, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes, dask_worker: Any
-) -> Partial:
+) -> Partial | HedgerowError:
     """Answer beside the loop of this worker, which goes on to tell the scheduler that it is there.
 
-    An error is no answer: tasks repeat it. Dask would log it with the message, which has the keys of coins.
+    Another error than the library's is no answer. Dask would log it with the message, which has the keys of coins.
     """
     try:
         places, threads = shares[dask_worker.address]
         return await asyncio.to_thread(store.answered, table, places, packed, threads)
+    except HedgerowError as error:
+        return error
     except Exception:
         return Partial((), None)
 
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    for package in ("hedgerow.trees",):
-        import_module(package)
-
-
-def _combined(query: Query, *partials: Partial) -> Partial:
-    return combined(query, partials)
+    import_module("hedgerow.trees")

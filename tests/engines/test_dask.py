@@ -130,37 +130,6 @@ def test_workers_forget_a_fit_that_ended(client):
         raise AssertionError("workers still remember")
 
 
-class Growing:
-    """Makes a cluster one worker larger at the second question, and sees on the fourth what each worker remembers."""
-
-    def __init__(self, cluster, client):
-        self.cluster, self.client, self.seen = cluster, client, []
-
-    def read(self, share):
-        pass
-
-    def counted(self, question, share):
-        if question == 2 and len(self.cluster.workers) == 1:
-            self.cluster.scale(2)
-            self.client.wait_for_workers(2)
-        elif question == 4 and share == 1:
-            self.seen = list(self.client.run(remembered).values())
-
-
-@pytest.mark.full
-def test_a_worker_that_comes_in_the_middle_of_a_fit_counts_its_share(tmp_path):
-    schema, X, y = random_records(5)
-    batches = [X.assign(label=y)[i : i + 30] for i in range(0, len(X), 30)]
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    whole = saved(estimator("forest", schema).fit(X, y), tmp_path / "whole")
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        growing = Growing(cluster, client)
-        records = hr.Records.from_dask(dask_frame(batches), label="label", client=client).with_progress(growing)
-        assert saved(estimator("forest", schema).fit(records), tmp_path / "dask") == whole
-    assert len(growing.seen) == 2
-    assert min(growing.seen) >= len(batches) // 2
-
-
 def read(path):
     return pd.read_parquet(path)
 

@@ -107,28 +107,23 @@ def start_on(
 
 def check_schemas(given: Schema, wanted: Schema) -> None:
     """Raise ConfigurationError where a model of one schema cannot be read by another, and say what differs."""
-    only = sorted(set(given.names) ^ set(wanted.names))
-    if only:
-        whose = "init" if only[0] in given.names else "this fit"
-        raise ConfigurationError(
-            f"init has other features than this fit: only {whose} has {only[0]!r}. Pass a model whose schema has the same names."
-        )
-    for name, kind in wanted.features.items():
-        if type(given.features[name]) is not type(kind):
+
+    def declared(schema: Schema) -> dict[str, str]:
+        kinds = {f"feature {name!r}": f"hr.{type(kind).__name__}" for name, kind in schema.features.items()}
+        return {
+            **kinds,
+            "the outcome": f"hr.{type(schema.outcome).__name__}",
+            "the list of classes": repr(schema.classes),
+        }
+
+    own, ours = declared(given), declared(wanted)
+    for what in own | ours:
+        one, other = own.get(what, "missing"), ours.get(what, "missing")
+        if one != other:
             raise ConfigurationError(
-                f"feature {name!r} is hr.{type(given.features[name]).__name__} in init, but hr.{type(kind).__name__} in this "
-                "fit's schema. Declare it alike; ranges and categories may differ."
+                f"{what} is {one} in init, but {other} in this fit's schema. Declare the same names, kinds and classes; ranges and "
+                "categories may differ."
             )
-    if given.classes != wanted.classes:
-        raise ConfigurationError(
-            f"init predicts the classes {', '.join(map(str, given.classes))}, but this fit's schema declares "
-            f"{', '.join(map(str, wanted.classes))}. Declare the same ones, in the same order."
-        )
-    if type(given.outcome) is not type(wanted.outcome):
-        raise ConfigurationError(
-            f"the outcome is hr.{type(given.outcome).__name__} in init, but hr.{type(wanted.outcome).__name__} in this fit's "
-            "schema. Declare it alike; its range may differ."
-        )
 
 
 def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, float]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from hedgerow.arrays import Integers
@@ -23,7 +23,6 @@ from hedgerow.engines.cluster import (
     LOOK,
     RETRIES,
     ClusterSource,
-    Group,
     Timeout,
     WorkerShares,
     gathered,
@@ -70,8 +69,12 @@ def client_of(given: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
+    client: Any
     rows: list[Future]
     again: Callable[[Sequence[int]], list[Future]]
+
+    def close(self) -> None:
+        self.client.cancel(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,7 @@ class DaskSource(ClusterSource):
 
     def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Encoded:
         again = partial(self._each, _work, (work, given))
-        return Encoded(again(), again)
+        return Encoded(self.client, again(), again)
 
     def _facts(self, rows: Encoded, progress: Progress) -> list[encode.Fact]:
         return self._once_each(rows.rows, _fact, progress)
@@ -114,17 +117,19 @@ class DaskSource(ClusterSource):
             ]
 
         encoded = rows.again  # not the rows: nothing needs their ids once these are there, and Dask drops them
-        mine = Encoded(without(rows.rows, range(len(chosen))), lambda places: without(encoded(places), places))
+        mine = Encoded(
+            self.client, without(rows.rows, range(len(chosen))), lambda places: without(encoded(places), places)
+        )
         try:
             self._facts(mine, Silent())
         except BaseException:
-            self._drop(mine)
+            mine.close()
             raise
         return mine
 
-    def _engine(self, rows: Encoded, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> DaskEngine:
+    def _engine(self, rows: Encoded, facts: list[encode.Facts], progress: Progress) -> DaskEngine:
         table = secrets.token_hex(8)
-        shares = WorkerShares(self.client, table, facts, sizes, rows.rows, rows.again)
+        shares = WorkerShares(self.client, table, facts, rows.rows, rows.again)
         return DaskEngine(self.client, table, shares, len(facts), self.timeout, progress)
 
     def _counted(
@@ -135,9 +140,6 @@ class DaskSource(ClusterSource):
             return self._once_each(result, _same, progress)
         finally:
             self.client.cancel(result)
-
-    def _drop(self, rows: Encoded) -> None:
-        self.client.cancel(rows.rows)
 
     def _each(
         self,
@@ -204,8 +206,9 @@ class DaskEngine:
         total, question, failures = Total(self._partitions), next(self._questions), 0
         news, timeout = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout)
         while total.missing:
-            groups = self._shares.groups(sorted(total.missing), timeout)
-            answers = self._answers(news, groups[: max(1, CELLS_AT_ONCE // max(task.size, 1))], timeout)
+            shares = self._shares.groups(sorted(total.missing), timeout)
+            some = dict(islice(shares.items(), max(1, CELLS_AT_ONCE // max(task.size, 1))))
+            answers = self._answers(news, some, timeout)
             for answer in answers:
                 if isinstance(answer, HedgerowError):
                     raise answer
@@ -219,9 +222,8 @@ class DaskEngine:
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers(self, task: Task, groups: Sequence[Group], timeout: Timeout) -> list[Any]:
+    def _answers(self, task: Task, shares: Mapping[str, tuple[Sequence[int], int]], timeout: Timeout) -> list[Any]:
         """Return the answers, or errors, of workers; nothing, after a pause, where one is lost or there is none."""
-        shares = {group.worker: (group.places, group.threads) for group in groups if group.worker is not None}
         answers: list[Any] = []
         try:
             if shares:

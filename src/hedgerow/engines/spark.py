@@ -89,7 +89,7 @@ class SparkSource(ClusterSource):
         rows.close()  # with the ids, which nothing but lost executors needs any more
         return stores
 
-    def _engine(self, rows: Stores, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> SparkEngine:
+    def _engine(self, rows: Stores, facts: list[encode.Facts], progress: Progress) -> SparkEngine:
         return SparkEngine(self._context, rows, facts, self._jobs, progress)
 
     def _counted(
@@ -101,9 +101,6 @@ class SparkSource(ClusterSource):
         if chosen is not None and len(result) != len(chosen):
             raise encode.changed()
         return [pickle.loads(one) for one in result]  # noqa: S301 - from our own executors
-
-    def _drop(self, rows: Stores) -> None:
-        rows.close()
 
 
 class Stores:

@@ -141,9 +141,10 @@ SQLITE = {
     sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written, and "
+    "whether the disk is full",
     sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write, or is full; look after it before you try again",
 }
 # Constraints and types are checked before a row is written, and one writer has the lock.
 DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
@@ -237,14 +238,9 @@ class Database:
         damaged = code in DAMAGED or (code == sqlite3.SQLITE_ERROR and not gone)
         if damaged:
             raise LedgerDamaged(f"{self.address} is damaged, or is no ledger store; {KEEP}") from None
-        what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
-        failed = code == sqlite3.SQLITE_IOERR
-        if gone:
-            what = GONE
-        elif (failed or code == sqlite3.SQLITE_CANTOPEN) and self.path is not None and is_full(self.path):
-            what = FULL
+        what = GONE if gone else SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
         # What was written may be found again after a disk failed.
-        raise self._unavailable(what, maybe=failed) from None
+        raise self._unavailable(what, maybe=code == sqlite3.SQLITE_IOERR) from None
 
     def _unavailable(self, what: str, *, maybe: bool = False) -> LedgerUnavailable:
         booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
@@ -332,15 +328,6 @@ def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine
-
-
-def is_full(path: Path) -> bool:
-    """Return whether the file system of a file has no blocks or no inodes left for this user."""
-    try:
-        result = os.statvfs(path.parent)
-    except (AttributeError, OSError):
-        return False
-    return result.f_blocks > 0 and (result.f_bavail == 0 or (result.f_files > 0 and result.f_favail == 0))
 
 
 FORMAT = 1  # version of the tables

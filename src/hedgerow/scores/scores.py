@@ -214,16 +214,9 @@ class Max(Score):
 
 @dataclass(frozen=True)
 class Error(Max):
-    """How many records majority labels would get wrong, below zero: one-sided, with range 1.
-
-    It is the majority score less the node's records, the same number for all tests, so selections have the same law.
-    """
+    """The majority score less the node's records, which selections do not see: it is the same number for all tests."""
 
     name = detail = "error score"
-
-    def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
-        super().score(histogram, candidates, out)
-        out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
 
 CLASS_COUNTS = "class counts"  # the score of a leaf's label: one-sided, with range 1

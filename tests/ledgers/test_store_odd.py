@@ -2,10 +2,7 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 from ledger_helpers import fit, some
@@ -134,51 +131,6 @@ def test_a_full_file_system_is_named(tmp_path, code):
     error.sqlite_errorcode, error.sqlite_errorname = code, "x"
     with pytest.raises(hr.LedgerUnavailable, match="full"):
         Database(Address.of(tmp_path / "b.db"))._raise(error, charging=False)
-
-
-CODE = """\
-import os, sys, hedgerow as hr
-from click.testing import CliRunner
-from hedgerow.cli import ledgers, main
-from hedgerow.ledgers import store
-if os.getuid() == 0: os.setuid(65534)
-store = hr.LedgerStore(sys.argv[1])
-ledger = store.ledger("a")
-print(ledger.spent, len(ledger.entries), store.verify("a"), store.names())
-print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1], "--dataset", "a"]).output)
-try: store.create("b", epsilon=1)
-except hr.LedgerUnavailable as error: print(error)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
-def test_whoever_may_only_read_can_read(tmp_path):
-    some(hr.LedgerStore(tmp_path / "b.db"))
-    (tmp_path / "b.db").chmod(0o444)
-    tmp_path.chmod(0o555)
-    for folder in tmp_path.parents:  # pytest's folders are private
-        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    try:
-        done = subprocess.run([sys.executable, "-c", CODE, tmp_path / "b.db"], capture_output=True, text=True)
-    finally:
-        tmp_path.chmod(0o755)
-        (tmp_path / "b.db").chmod(0o644)
-    assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
-    assert "finished   Forest  epsilon 0.1, " in done.stdout
-    assert done.stdout.endswith("Nothing was drawn, and nothing was charged.\n"), done
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
-
-
-def test_a_store_that_is_written_while_it_is_read_so_is_read_again(tmp_path, monkeypatch):
-    made = hr.LedgerStore(tmp_path / "b.db")
-    ledger = some(made)
-    monkeypatch.setattr(database, "_is_still", lambda path: True)
-    assert ledger.spent > 0
-    states = iter([1, 2])
-    monkeypatch.setattr(database, "_state", lambda path: next(states))
-    with pytest.raises(hr.LedgerUnavailable, match="written while it was read"):
-        _ = ledger.spent
 
 
 def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):

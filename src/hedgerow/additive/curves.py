@@ -285,7 +285,6 @@ def held_by(term: Term, feature: int) -> Floats:
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
-    """Return the contribution of a feature by itself, with its noise."""
     codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if feature in term.feature], feature)
@@ -304,7 +303,6 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    """Return whether what noise adds to curves is known: not where cells have features of their own."""
     return all(term.sums is not None and term.noise > 0 and term.n_codes is None for term in model.own.terms)
 
 
@@ -406,7 +404,6 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
-    """Return what holds for the records on the first side of a cut."""
     name = encoder.schema.names[cut.by]
     kind, codes = encoder.schema.features[name], np.flatnonzero(cut.side == 0)
     if not isinstance(kind, Numeric):

@@ -28,8 +28,6 @@ NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of the size of steps, in units of the loss's step."""
-
     spreads: tuple[float, ...]  # standard deviations of a step, each as likely as the others
     common: float  # the standard deviation of the common part of a curve's steps
 
@@ -117,7 +115,6 @@ def weights_of(curvature: Floats, variance: float, covariance: Floats | None) ->
 
 
 def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> Estimate:
-    """Return the estimate of the sums of 2**K cells."""
     # Depths 0..K have equal prior probability; ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The
     # last code is missing values.
     curvature = denoised(measured.curvature, measured.curvature_noise, measured.covariance)

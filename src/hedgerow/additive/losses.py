@@ -36,8 +36,6 @@ MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (Fals
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a model starts, by what its initial queries released."""
-
     records: float  # at least 1
     spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
     margins: Integers  # (columns,), before the first term
@@ -164,7 +162,6 @@ class Logistic(Loss):
         return -self._margins_of(uncalibrated(even / even.sum(), self.cap))
 
     def votes(self, steps: Floats) -> Integers:
-        """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
         if self.n_classes == 2:
             steps = np.clip(steps, -2 * LONGEST_STEP, 2 * LONGEST_STEP)
         else:

@@ -46,7 +46,6 @@ def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[
 
 
 def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
-    """Return a term of at most one cut, made to keep the monotonicity constraints ``signs``."""
     # No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
     # the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
     # violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
@@ -73,7 +72,6 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
 
 
 def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
-    """Return the isotonic regression of ``values`` (codes,) but for the last, which is of missing values."""
     if len(values) < 3:
         return values
     fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)

@@ -90,7 +90,6 @@ class LogOutcome(Link):
 
     @lazy
     def _logs(self) -> Integers:
-        """The code of the log of each code, and at the end -1, for that of no outcome."""
         logs = np.log(self.grid.values(np.arange(self.grid.steps + 1)) / self.grid.low)
         codes = np.clip(np.rint(logs * self.vote_steps), 0, self.grid.steps).astype(np.int64)
         return np.append(codes, -1)
@@ -223,11 +222,9 @@ class Squared(Loss):
         return out
 
     def about(self, mean: float) -> Squared:
-        """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
         return self
 
     def with_log_link(self) -> Poisson:
-        """Return the loss of the same norms whose margins are logs of expected outcomes."""
         given = self.clip, self.spread, self.inside, self.count_weight
         return Poisson(*given, LogLink(self.link.grid), measures=self.measures, chosen=self.chosen)
 
@@ -267,8 +264,6 @@ class Poisson(Squared):
 
 @dataclass(frozen=True)
 class Counts(ChannelRule):
-    """Every record counts one, in one of some public bins."""
-
     # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
     # beyond
     edges: tuple[int, ...]
@@ -337,8 +332,6 @@ def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How distances spread, by a released histogram."""
-
     edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
     # (bins,): Records of each bin. Counts below the noise become 0. If no residual is significant, all records, or as many
     # as their noise, are spread evenly

@@ -106,8 +106,6 @@ def start_on(
 
 
 def check_schemas(given: Schema, wanted: Schema) -> None:
-    """Raise ConfigurationError where a model of one schema cannot be read by another, and say what differs."""
-
     def declared(schema: Schema) -> dict[str, str]:
         kinds = {f"feature {name!r}": f"hr.{type(kind).__name__}" for name, kind in schema.features.items()}
         return {
@@ -121,13 +119,12 @@ def check_schemas(given: Schema, wanted: Schema) -> None:
         one, other = own.get(what, "missing"), ours.get(what, "missing")
         if one != other:
             raise ConfigurationError(
-                f"{what} is {one} in init, but {other} in this fit's schema. Declare the same names, kinds and classes; ranges and "
-                "categories may differ."
+                f"{what} is {one} in init, but {other} in this fit's schema. Declare the same names, kinds and classes; ranges "
+                "and categories may differ."
             )
 
 
 def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, float]:
-    """Return the start margins in the units of ``loss``, and the factor for the model's votes."""
     if not isinstance(model.loss, Squared):
         return model.start, 1.0
     assert isinstance(loss, Squared)

@@ -129,7 +129,6 @@ class Call:
 
 
 def current_call(schema: Schema | None, known: Call | None = None) -> Call:
-    """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
     call, compared, in_task = Call(), False, False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

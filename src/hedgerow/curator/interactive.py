@@ -30,7 +30,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
-from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of
+from hedgerow.table import ClassCounts, Coded, Histogram, MemoryTable, Sizes, keep_of
 from hedgerow.texts import counted, short_repr
 
 OWN_RULES: Mapping[str, Constraint] = {
@@ -140,8 +140,8 @@ class Curator:
         # The whole budget is charged at once, so the ledger entry is finished when the curator is ready.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             keep = keep_of(persons, self.records_per_person, self._randomness)
-            elsewhere = isinstance(X, Records)
-            table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
+            elsewhere, reading = isinstance(X, Records), Coded(self._encoder)
+            table = X.read(reading, keep) if elsewhere else MemoryTable.by(reading, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
             self._warned_of: set[str] = set()
@@ -285,7 +285,6 @@ class Curator:
         return self._queryable.partition(nodes, tests, np.array(chosen))
 
     def _warn(self, messages: tuple[str, ...] = ()) -> None:
-        """Warn by released counts, once of each class and column."""
         classes = self.schema.classes if self.schema.outcome is None else ()
         hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
         if classes and not self._warned_of.issuperset(map(repr, hidden)):

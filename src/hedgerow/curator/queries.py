@@ -48,7 +48,6 @@ class Nodes:
 
 
 def check_noise(noise: Noise, cells: int, unit: int) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
             f"a record of weight up to {unit} is in {cells} of the counts of this query; build the noise for that."
@@ -56,7 +55,6 @@ def check_noise(noise: Noise, cells: int, unit: int) -> None:
 
 
 def check_tests(candidates: Candidates, table: Table) -> None:
-    """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
     if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, table.offsets):
         raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
@@ -67,8 +65,6 @@ def check_one(nodes: Nodes, what: str) -> None:
 
 
 class Release(ABC):
-    """A query about the nodes ``of``, and what a mechanism draws to answer it."""
-
     of: Nodes
 
     @abstractmethod
@@ -169,8 +165,6 @@ class SelectTests(Release):
 
 @dataclass(frozen=True, eq=False)
 class SelectLabels(Release):
-    """One class for each node, with the class counts as scores."""
-
     of: Nodes
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:

@@ -65,7 +65,6 @@ class _State:
         return some
 
     def check_open(self, nodes: Nodes) -> None:
-        """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
         if type(nodes) is not Nodes:  # another class could name other nodes after these were charged
             raise ConfigurationError("nodes are named by what a curator returned, and by nothing else.")
         self.filter.check_open(nodes.generation, nodes.index)

@@ -41,8 +41,6 @@ CHECK = (
 
 
 class ClassEvidence:
-    """What all released counts say of the classes."""
-
     def __init__(self, n_classes: int) -> None:
         self.sums = np.zeros(n_classes)
         self._weighed, self._largest = np.zeros(n_classes), np.full(n_classes, -math.inf)
@@ -50,7 +48,6 @@ class ClassEvidence:
         self._cells = 0
 
     def add(self, counts: npt.NDArray[Any], deviation: float) -> None:
-        """Add noisy counts, (..., classes), whose noise has this deviation."""
         cells = counts.reshape(-1, len(self.sums)).astype(np.float64)
         if not len(cells):
             return
@@ -85,7 +82,6 @@ def _clear(counts: int) -> float:
 
 
 def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[str, ...]:
-    """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
     places = np.flatnonzero(evidence.hidden).tolist()
     if not places:
         return ()
@@ -166,7 +162,6 @@ def column_warnings(
 def _category_warnings(
     kind: Any, shown: str, counts: Integers, total: tuple[float, float], deviation: float, what: str
 ) -> Iterator[str]:
-    """Yield a warning if cells are clearly undeclared, or no count at all stands out."""
     (records, spread), undeclared = total, float(counts[-1])
     clear = _clear(len(counts)) * deviation
     hidden = np.flatnonzero(counts[:-2] < clear)

@@ -19,7 +19,6 @@ from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sum
 def check_cuts(
     cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], bins: CellBins | None = None
 ) -> None:
-    """Raise ConfigurationError if cuts or bins do not fit the table: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
     sound = bins is None or (
         bins.feature.shape == (1 << len(cuts),)
@@ -62,7 +61,6 @@ class Cut:
         return int(np.flatnonzero(self.side == 0)[-1])
 
     def is_at_one_code(self, ordered: bool) -> bool:
-        """Return whether it is the cut that ``at`` makes at its code."""
         return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
     def halves(self, cuts: int) -> Truth:
@@ -108,12 +106,10 @@ class Splits:
 
     @lazy
     def starts(self) -> Integers:
-        """The first group of each feature that is cut, and the number of all groups."""
         return np.cumsum([0, *map(np.max, self.group)]) + np.arange(len(self.group) + 1)
 
     @lazy
     def groups(self) -> CodeGroups:
-        """The groups of all features that are cut, by which a table sums."""
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
@@ -123,7 +119,6 @@ class Splits:
         return int(self.starts[-1]) - len(self.by)
 
     def cut(self, number: int) -> Cut:
-        """Return a cut by its number, counted over all features that are cut."""
         place = number + np.arange(len(self.by))  # each feature has one cut fewer than groups
         p = int(np.flatnonzero(place < self.starts[1:] - 1)[0])
         group = self.group[p]
@@ -331,7 +326,6 @@ class OwnersRound(Round):
 
 
 def check_sums(rule: ChannelRule, noise: Noise, l1: int = 1, l2_squared: int = 1) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to the sums."""
     if not noise.covers(l1 * rule.l1, l2_squared * rule.l2_squared):
         raise ConfigurationError(
             "the noise is calibrated for less than one record adds to the sums; build it for that."

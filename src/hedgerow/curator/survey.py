@@ -119,7 +119,6 @@ class Survey:
             self.event, self.left = Sequence((event,) * len(self._numeric)), 1 - share
 
     def histograms(self, ones: Round) -> dict[int, Integers]:
-        """Return the noisy counts of the codes of each numeric feature by its place, in a round of ``Ones``."""
         if self._noise is None:
             return {}
         return {feature: ones.sums(Candidate(feature), self._noise)[0, :, 0] for feature in self._numeric}

@@ -52,8 +52,6 @@ class ArrayChecksums:
 
 @dataclass(frozen=True)
 class _OnDisk:
-    """Where an array is, and what it was when it was written."""
-
     path: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]

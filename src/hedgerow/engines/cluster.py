@@ -66,7 +66,6 @@ class ClusterSource(ABC):
     def values(
         self, asked: encode.ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None
     ) -> encode.Counts:
-        """Return the number of records with each value, without those that ``keep`` leaves out; workers count them."""
         persons = chosen = None
         if keep is not None:
             persons = self._persons(layout, keep)
@@ -130,7 +129,6 @@ class Timeout:
 
     @property
     def left(self) -> float:
-        """How many seconds are left, or EngineError where none is."""
         left = self._last + self._timeout - time.monotonic()
         if left <= 0:
             raise silent(self._timeout)
@@ -168,8 +166,8 @@ def gathered(futures: Iterable[Future], timeout: Timeout) -> Iterable[tuple[Futu
 
 def silent(timeout: float) -> EngineError:
     return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. Check the "
-        "workers, and pass a larger timeout= if partitions take longer."
+        f"no worker finished anything for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. Check "
+        "the workers, and pass a larger timeout= if partitions take longer."
     )
 
 

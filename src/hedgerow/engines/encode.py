@@ -98,7 +98,6 @@ class Checksums:
         return made
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
-        """Raise EngineError if a part of the source, with the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
 
@@ -144,8 +143,6 @@ def kind_of(column: Any) -> str:
 
 @dataclass(frozen=True)
 class PersonIds:
-    """How the driver and every worker read ids."""
-
     # Of the source's checksums; ids are hashed by one that is made of it, the same in every pass
     key: bytes = field(repr=False)
     part: PersonPart | None = None  # of all persons: whose records may count
@@ -271,8 +268,6 @@ class Rows:
 
 @dataclass(frozen=True)
 class Facts:
-    """Where a partition stands among all, and what its records must be."""
-
     place: int
     first_row: int
     digest: bytes
@@ -284,8 +279,6 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What a partition's records must be, and a bit for each of them, set where it counts."""
-
     facts: Facts
     bits: Bits = field(repr=False)
 
@@ -347,8 +340,6 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A query to records whose answers add up: how many of them have each value."""
-
     schema: Schema
     columns: tuple[int, ...]  # the features that are counted
     with_labels: bool

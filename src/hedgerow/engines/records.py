@@ -21,8 +21,8 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, impo
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.persons import Groups, another_person
 from hedgerow.reading.streams import Batches, Files, Layout, files_of, is_frame_of, wrong_kind
-from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
+from hedgerow.schema import Schema
+from hedgerow.table import Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -290,26 +290,17 @@ class Records:
                 "them, such as hr.Records.from_batches(lambda: reader()), or files."
             )
 
-    def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them. ``close`` the table to remove temporary files.
-
-        If a column identifies persons, the records that ``keep`` excludes have no class.
-
-        Raises
-        ------
-        EngineError
-            If the records cannot be read to their end, changed, or are too many.
-        """
-        return self.read(Coded(encoder), keep)
-
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a table for any reading; see ``table``."""
+        """Return the records as a table for a reading. ``close`` the table to remove temporary files.
+
+        The records that ``keep`` excludes have no class. EngineError if they cannot be read or changed.
+        """
         with _begun():
             table: PartitionedTable = self._source.table(reading, self.layout(reading.schema), self._progress, keep)
             return table
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
-        """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
+        """Return the number of records with each value, without those that ``keep`` excludes; raises as ``read`` does."""
         with _begun():
             counts: Counts = self._source.values(asked, self.layout(asked.schema), self._progress, keep)
             return counts

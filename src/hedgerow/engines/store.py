@@ -68,7 +68,6 @@ class MemoryStore(Store):
         self._lock = threading.RLock()
 
     def put(self, facts: Facts, rows: Rows) -> None:
-        """Keep a partition, or raise EngineError if its records are not those that the driver knows."""
         if not hmac.compare_digest(facts.digest, rows.digest):
             raise changed()
         with self._lock:

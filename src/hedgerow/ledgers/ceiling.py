@@ -133,7 +133,6 @@ class Ceiling:
         return Amount(**{part: getattr(self, part) - getattr(spent, part) for part in self.parts})
 
     def amount(self, certificate: Certificate) -> Amount:
-        """Return what a plan counts in this ledger, or raise BudgetExceeded if it cannot be counted."""
         label = certificate.system
         if certificate.unprotected:
             raise BudgetExceeded(
@@ -168,7 +167,6 @@ class Ceiling:
         return Amount(epsilon, delta, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
-        """Return the sum, or raise BudgetExceeded if it is above the ceiling."""
         after = before + amount
         sums = (after.epsilon, after.delta, after.rho)
         if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in sums) > LONGEST_SUM:
@@ -184,7 +182,6 @@ class Ceiling:
         return after
 
     def raised_to(self, other: Ceiling) -> Ceiling:
-        """Return the other ceiling, or raise ConfigurationError unless it is this ceiling raised."""
         if (self.adjacency, self.unit, self.kind) != (other.adjacency, other.unit, other.kind):
             raise ConfigurationError(
                 f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."

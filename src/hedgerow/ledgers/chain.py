@@ -186,8 +186,6 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
 
 
 class BookedPlan(dict[str, Any]):
-    """A certificate as stored in a link. Links of equal text share it."""
-
     def __init__(self, text: str) -> None:
         super().__init__(json.loads(text))
 
@@ -286,7 +284,6 @@ class Books:
         self._connection.execute(sa.update(heads).where(mine).values(number=link.number, hash=link.hash))
 
     def head(self, name: str, *, lock: bool = False) -> Head:
-        """Return the last link of a ledger, or raise ConfigurationError if there is no such ledger."""
         row = self._row(name, lock=lock)
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
@@ -316,7 +313,6 @@ class Books:
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
     def related(self, name: str) -> tuple[dict[str, str | None], dict[str, StoredChain]]:
-        """Return the parents of all ledgers, and the stored data of one ledger, its parent and its shares."""
         own, parents = self.written(name), self.parents()
         above = parents[name]
         if above is not None and above not in parents:
@@ -325,7 +321,6 @@ class Books:
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False, expected: bool = True) -> Any:
-        """Return the row of a ledger, or raise ConfigurationError, or return None, if there is no such ledger."""
         row = None
         if is_line(name, LONGEST_NAME):  # other values are never sent to a database
             query = sa.select(heads).where(heads.c.name == name)

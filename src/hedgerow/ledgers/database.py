@@ -69,7 +69,6 @@ class Address:
         return cls(os.path.abspath(text))
 
     def url(self) -> URL:
-        """Return the URL for SQLAlchemy, or raise ConfigurationError without showing a credential."""
         text = self.given
         if text.startswith(ENVIRONMENT):
             name = text.removeprefix(ENVIRONMENT)
@@ -96,7 +95,6 @@ class Address:
         )
 
     def for_pickle(self) -> str:
-        """Return the address as text that others may see, or raise LedgerPickleError."""
         url = None if self.given.startswith(ENVIRONMENT) else self.url()
         if url is not None and (url.password is not None or not PUBLIC.issuperset(url.query)):
             raise LedgerPickleError(
@@ -115,7 +113,6 @@ class Address:
 
 
 def _check_text(text: object) -> None:
-    """Raise ConfigurationError if a text cannot be an address, because it cannot be sent, opened or shown."""
     sound = False
     with suppress(UnicodeEncodeError):
         sound = isinstance(text, str) and "\0" not in text and 0 < len(text.encode()) <= LONGEST and text != ":memory:"
@@ -138,7 +135,7 @@ FULL = "the disk is full; make room and try again"
 GONE = "it holds no ledger store any more; put back what was there"
 SQLITE = {
     sqlite3.SQLITE_FULL: FULL,
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
+    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user, or read a copy",
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written, and "
@@ -209,22 +206,17 @@ class Database:
             self._engines[key] = (_server_engine if path is None else _sqlite_engine)(url, writing, create)
         self.exists()
         begun = False
-        still = path if path is not None and not writing and _is_still(path) else None
-        before = None if still is None else _state(still)
         try:
             engine = self._engines[key]
             with nullcontext() if path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
-            if still is not None and _state(still) != before:
-                raise self._unavailable("it was written while it was read without the right to write; read it again")
         except sa.exc.DBAPIError as error:  # its message may quote what was sent
             self._raise(error.orig, charging=begun and writing)
         except UnicodeDecodeError as error:  # Python's module reads the message of SQLite, which quotes the schema
             self._raise(error, charging=False)
 
     def _raise(self, error: BaseException | None, *, charging: bool) -> NoReturn:
-        """Raise what is wrong and what to do, without anything that the database's own message quotes."""
         kind = type(error).__name__
         if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
             raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
@@ -291,27 +283,12 @@ class _Connection(sqlite3.Connection):
         super().close()
 
 
-def _state(path: Path) -> tuple[int, int, bool]:
-    result = os.stat(path)
-    return result.st_mtime_ns, result.st_size, os.path.exists(f"{path}-wal")
-
-
-def _is_still(path: Path) -> bool:
-    """Return whether a file cannot be read through a log, because no process has one open and this user cannot create one.
-
-    SQLite then reads the file as immutable, and ``_transaction`` checks that it did not change.
-    """
-    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")
-
-
 def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
     path, mode = quote(str(url.database)), "rwc" if create else "rw"
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun only below.
-        way = "mode=ro&immutable=1" if not writing and _is_still(Path(str(url.database))) else f"mode={mode}"
-        uri = f"file:{path}?{way}"
+        uri = f"file:{path}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
     engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)

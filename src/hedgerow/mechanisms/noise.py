@@ -168,7 +168,6 @@ class RoundedNormal:
         return self.squared_sensitivity >= l2_squared
 
     def doubled(self, times: int) -> RoundedNormal:
-        """Return the noise of sums that are 2**times as large, at exactly the same cost."""
         return replace(self, squared_sensitivity=self.squared_sensitivity * 4**times)
 
     @property
@@ -233,16 +232,13 @@ class DiscreteGaussian:
         return self.sigma * math.sqrt(self.shares)
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Concentrated:
-        """Return what one batch costs; its draws are exact, however many they are."""
         rho = self.squared_sensitivity / (2 * self.shares * self.sigma**2) * (1 + SHARES_GUARD)
         return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level, self.shares)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
-        """Return values with all shares of the noise, where nobody else adds them."""
         return self.share(stream, values, self.shares)
 
     def share(self, stream: Stream, values: Integers, shares: int = 1) -> Integers:
-        """Return values with one share of the noise, or several."""
         noisy = np.array(values, dtype=np.int64, order="C").ravel()
         for _ in range(shares):
             kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
@@ -287,7 +283,6 @@ class Selection(ABC):
     kernel: ClassVar[Callable[..., None]]
 
     def check_range(self, name: str, score_range: int) -> None:
-        """Raise ConfigurationError if the mechanism covers a smaller range than that of the score of this name."""
         if self.score_range < score_range:
             raise ConfigurationError(
                 f"the mechanism is calibrated for scores that one record moves by at most {self.score_range}, but the {name} "
@@ -300,7 +295,6 @@ class Selection(ABC):
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
 
     def sample(self, stream: Stream, scores: Scores, weights: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row of ``scores`` (rows, candidates)."""
         # ``weights`` are public, or truth values: what has none is not offered. Permute-and-flip offers all others alike.
         rate = self.rate
         check_shape(weights, scores.shape, "weights (rows, candidates)")
@@ -313,7 +307,6 @@ class Selection(ABC):
         """Return the probability of each candidate of one row."""
 
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
-        """Return what one selection costs; ``detail`` names the score."""
         kind = BoundedRange if self.ranged else Pure
         epsilon = self.rate.fraction * self.score_range
         return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
@@ -331,7 +324,6 @@ class PermuteAndFlip(Selection):  # eDPRF: algorithm 1
     kernel = staticmethod(kernels.permute_and_flip)
 
     def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         # With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
         # over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
         accept = _acceptance(self.rate, scores, weights > 0)
@@ -439,7 +431,6 @@ class Budget:
         return self.noise_for(cells * self.unit, cells * self.unit**2)
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:
-        """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
         if self.shares:
             return DiscreteGaussian(self.amount, Fraction(l2_squared), self.shares)
         if self.concentrated:
@@ -447,7 +438,6 @@ class Budget:
         return Geometric(self.amount, l1)
 
     def selection(self, kind: type[Selection], score_range: int) -> Selection:
-        """Return the selection by a score of this range for records of weight 1."""
         # A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
         # no bounded range, on which that cost rests.
         if not self.concentrated:
@@ -477,16 +467,13 @@ class Basis:
 
     @lazy
     def l1(self) -> int:
-        """The largest L1 norm of a column."""
         return int(np.abs(self.matrix).sum(axis=0).max())
 
     @lazy
     def l2_squared(self) -> int:
-        """The largest squared L2 norm of a column."""
         return int((self.matrix**2).sum(axis=0).max())
 
     def applied(self, sums: Integers) -> Integers:
-        """Return the exact answer of sums (cells, codes, channels), of the same shape."""
         return np.asarray(np.matmul(self.matrix, sums))
 
     def sums(self, answer: Integers) -> Integers:

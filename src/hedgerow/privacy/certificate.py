@@ -254,7 +254,6 @@ class Certificate:
 
 
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
-    """Return the starts of a fit from a model of this certificate: the model, then its own; ``public`` as the caller states."""
     if len(certificate.starts) >= MOST_LISTED:
         raise ConfigurationError(
             f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
@@ -291,9 +290,10 @@ def certify(
     public: tuple[str, ...] = ()
     for name, why in [*reasons.items()][:MOST_LISTED]:
         public += (f"{shortened(repr(name), MOST_NAME)}: {why}",)
-    promise, unit = (claim.epsilon, claim.delta, claim.adjacency), (claim.records_per_person, person)
-    certificate = Certificate(system, variant, *promise, event, seeded, releases, assumptions, *unit)
-    certificate = replace(certificate, starts=starts, public=public, premises=premises)
+    lists: dict[str, Any] = {"releases": releases, "assumptions": assumptions, "public": public, "premises": premises}
+    certificate = Certificate(
+        system, variant, event=event, seeded=seeded, person=person, starts=starts, **vars(claim), **lists
+    )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
             f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
@@ -302,7 +302,6 @@ def certify(
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = accounting.NONE) -> None:
-    """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
     texts = []
     if delta >= WEAK_DELTA:
         texts.append(

@@ -154,7 +154,6 @@ class Unit:
 
     @property
     def is_promise(self) -> bool:
-        """Whether only the owner promises that nobody has more records, because no column identifies persons."""
         return self.records > 1 and self.person is None
 
     def neighbors(self, adjacency: Adjacency) -> str:
@@ -252,7 +251,6 @@ class Start:
         return () if self.public else tuple(f"it starts from {self.model}: {reason}" for reason in self.reasons)
 
     def to_dict(self) -> dict[str, Any] | str:
-        """Return the start as plain values for JSON, or the text of version 0.3."""
         if self.text is not None:
             return {"text": self.text, "public": True} if self.public else self.text
         assert self.claim is not None

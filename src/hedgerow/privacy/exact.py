@@ -70,7 +70,6 @@ def read_fraction(text: object) -> Fraction:
 
 
 def check_positive(what: str, budget: Fraction, change: Fraction | int) -> None:
-    """Raise ConfigurationError unless a mechanism's budget and the change that it hides are positive."""
     if budget <= 0 or change <= 0:
         raise ConfigurationError(
             f"{what} has the budget {budget} for a change of {change}, and both must be positive: nothing gives budget back."

@@ -66,7 +66,6 @@ class Candidates:
         return len(self.feature)
 
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
-        """Return the branch of each code for some of the tests, of shape (tests, codes)."""
         tests = np.asarray(tests)
         code = np.arange(int(self.n_codes.max()))
         out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
@@ -267,8 +266,6 @@ BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
 
 @dataclass(frozen=True, eq=False)
 class Specializations:
-    """What one selection chooses from."""
-
     line: Integers  # (places,): the code, counted through all features, that stands at each place of the line
     # For each specialization the places where its branches begin, ascending, and the place where the last one ends
     edges: Sequence[tuple[int, ...]]
@@ -285,7 +282,6 @@ class Specializations:
             )
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:
-        """Return the score of each specialization on counts by code and class (codes of all features, classes)."""
         up_to = np.zeros((len(self.line) + 1, histogram.shape[1]), dtype=np.int64)
         np.cumsum(histogram[self.line], axis=0, out=up_to[1:])
         ends = np.cumsum([len(edges) for edges in self.edges])

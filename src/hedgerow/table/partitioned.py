@@ -414,7 +414,6 @@ class PartitionedTable:
             for_each(range(0, len(nodes), few), of_block)
 
     def close(self) -> None:
-        """Drop all that the engine keeps of the records. There may be no queries after this."""
         self._engine.close()
 
     def _tell(self, command: Command) -> None:

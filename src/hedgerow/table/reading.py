@@ -185,7 +185,6 @@ class Keep:
     part: PersonPart | None = None  # the part of all persons whose records may count; None: everybody's
 
     def of(self, counted: Mask) -> Mask:
-        """Return which records count, among those that would count without this rule; for records in memory."""
         assert self.groups.cells is not None
         ids = person_ids(self.groups.cells, os.urandom(32), self.groups.missing)
         if self.part is not None:

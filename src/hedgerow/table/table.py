@@ -89,8 +89,6 @@ class CodeGroups:
 
 @dataclass(frozen=True, eq=False)
 class CellBins:
-    """In each cell the groups of the codes of one feature."""
-
     feature: Integers  # (cells,)
     group: Integers  # (cells, codes): the group of each of the feature's codes, from 0 on. Columns beyond its codes are not read
 
@@ -118,7 +116,6 @@ class Layout:
 
     @property
     def n_parts(self) -> int:
-        """How many groups all cells have together."""
         return self.cells.n_cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
 
 

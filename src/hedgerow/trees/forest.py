@@ -59,8 +59,6 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A private forest in its parts."""
-
     assign: parts.Assignment = parts.PerRecord()  # which records each tree reads
     candidates: parts.CandidateRule = multiway  # the public tests
     levels: parts.Levels = parts.Harmonic()  # how a path's budget is shared
@@ -246,8 +244,6 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 @dataclass(frozen=True, eq=False)
 class ForestModel(Model):  # eDPRF: algorithm 6
-    """A grown forest that reads raw records by its schema."""
-
     encoder: Encoder
     forest: Forest
     votes: Integers | None  # (nodes, classes): those of each leaf; None: each tree has one vote
@@ -297,8 +293,6 @@ def smoothed_votes(forest: Forest, pseudo_count: float, weights: tuple[float, ..
 
 
 class ForestPlan:
-    """A private forest that is about to be grown, with a budget of ``epsilon`` under add/remove adjacency."""
-
     def __init__(
         self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
     ) -> None:

@@ -62,7 +62,6 @@ class Forest:
 
     @lazy
     def trees(self) -> Trees:
-        """The trees with the tests that they ask alone."""
         tests = np.unique(self.test[self.test >= 0])
         place = np.where(self.test < 0, -1, np.searchsorted(tests, self.test))
         return Trees(
@@ -93,7 +92,6 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
-        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         if "order" in arrays:
             raise FileFormatError(
                 "the file's trees cut categories in an order of their own, which this version does not read. Load it with "
@@ -146,7 +144,6 @@ class PessimisticPruning:
     confidence: float = 0.25  # the probability that an error is above its interval; a smaller one prunes more
 
     def apply(self, forest: Forest, size: Integers) -> Forest:
-        """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""
         if forest.counts is None or not np.any(size >= 0):  # without sizes nothing can be compared
             return forest
         level, parent = forest.trees.levels, forest.trees.parents

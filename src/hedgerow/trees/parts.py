@@ -52,8 +52,6 @@ Amount = TypeVar("Amount", Fraction, Budget)
 
 @dataclass(frozen=True)
 class Sampling:
-    """How often records are sampled for trees, by which coin, and the budget of one tree."""
-
     rounds: int
     coin: Coin
     budget: Budget
@@ -114,8 +112,6 @@ CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
 
 class Levels(ABC):
-    """A rule that divides a budget among the levels of a path."""
-
     @abstractmethod
     def weights(self, levels: int) -> list[Fraction]: ...
 
@@ -181,8 +177,6 @@ UNIFORM = Linear(0, 1)
 
 @dataclass(frozen=True)
 class Part:
-    """A part that spends a budget on each node."""
-
     budget: Budget = field(default=Budget(Fraction(0)), kw_only=True, repr=False)
 
 
@@ -383,7 +377,6 @@ class Subspace:
 
 
 def _testable(candidates: Candidates, offered: Truth) -> Truth:
-    """Return which features have an offered test, of shape (nodes, features)."""
     out = np.zeros((len(offered), len(candidates.n_codes)), dtype=np.bool_)
     node, test = np.nonzero(offered)
     out[node, candidates.feature[test]] = True

@@ -216,15 +216,8 @@ class AdditivePlan:
         fine: Encoder | None = None,
         shares: int = 0,
     ) -> None:
-        given = {
-            "rounds": rounds,
-            "bins": bins,
-            "most_cuts": most_cuts,
-            "signs": signs,
-            "weights": weights,
-            "shares": shares,
-        }
-        self._on_fine_bins = partial(type(self), rules, schema, claim, init=init, started=started, **given)
+        again = partial(type(self), rules, schema, claim, init=init, started=started, shares=shares)
+        self._on_fine_bins = partial(again, rounds=rounds, bins=bins, most_cuts=most_cuts, signs=signs, weights=weights)
         self._claim = claim
         self._rules, self._rounds, self._bins, self._signs, self._weights = rules, rounds, bins, signs, weights
         self.most_bins = MAX_BINS if bins is None else bins  # of a numeric feature

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -18,7 +17,6 @@ from hedgerow.arrays import Integers, without_sizes
 from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queries import Nodes, SelectTests
 from hedgerow.curator.queryable import Queryable
-from hedgerow.curator.released_warnings import class_warnings, column_warnings
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
@@ -236,12 +234,7 @@ class Curator:
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
         parts = dict(zip(self.schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
-        messages: tuple[str, ...] = ()
-        if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
-            by_code = {place: parts[name][0].sum(axis=1) for place, name in enumerate(parts) if name in wanted}
-            deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
-            messages = column_warnings(self._encoder, by_code, deviation)
-        self._warn(messages)
+        self._warn()
         return {name: parts[name] for name in names}
 
     def select(
@@ -284,14 +277,12 @@ class Curator:
         """
         return self._queryable.partition(nodes, tests, np.array(chosen))
 
-    def _warn(self, messages: tuple[str, ...] = ()) -> None:
-        classes = self.schema.classes if self.schema.outcome is None else ()
-        hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
-        if classes and not self._warned_of.issuperset(map(repr, hidden)):
-            self._warned_of.update(map(repr, hidden))
-            messages += class_warnings(classes, self._queryable.evidence)
-        for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=3)
+    def _warn(self) -> None:
+        for message in self._queryable.warnings_of(self._encoder):
+            about = message.partition(":")[0]  # what follows changes with each count
+            if about not in self._warned_of:
+                self._warned_of.add(about)
+                warnings.warn(message, UserWarning, stacklevel=3)
 
     def _budget(self, epsilon: float) -> Fraction:
         return replace(self._claim, epsilon=exact(epsilon)).pure

@@ -275,7 +275,6 @@ def rows_of(term: Term, features: tuple[int, ...]) -> Floats:
 
 
 def held_by(term: Term, feature: int) -> Floats:
-    """Return the released mass of each part of one of a term's features, (parts,)."""
     at = parts_of(term, feature)[0]
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
@@ -307,7 +306,6 @@ def knows_noise(model: AdditiveModel) -> bool:
 
 
 def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats, Truth]:
-    """Return a curve's ``mass`` and ``seen``, by those of its terms in bins with the fewest cuts."""
     codes = int(model.encoder.n_codes[feature])
     held, noise, known = np.zeros(codes), np.zeros(codes), False
     fewest = min((len(term.cuts) for term in terms), default=0)
@@ -324,7 +322,6 @@ def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats
 
 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
-    """Return the joint contribution of two features beyond that of each, with its noise; zeros if no term reads both."""
     shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
     values, known = np.zeros(shape), knows_noise(model) and model.own is model
     variance = np.zeros(shape)
@@ -393,7 +390,6 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
 
 
 def noise_by_feature(model: AdditiveModel) -> Floats | None:
-    """Return the spread that noise alone gives each feature's curve, (features,), as a share of the spread of all terms."""
     # None where the noise is not known; NaN for curves without a band.
     if not knows_noise(model):
         return None

@@ -78,7 +78,6 @@ class Information:
 
     @classmethod
     def of(cls, gradient: Floats, curvature: Floats, variance: float, covariance: Floats | None) -> Information:
-        """Return the information of sums (cells, codes, columns), whose noise has this variance."""
         # Model: G = H s + privacy noise + sampling error, with sampling variance H
         weights = weights_of(curvature, variance, covariance)
         gradient, curvature = np.moveaxis(gradient, 2, 0), np.moveaxis(curvature, 2, 0)
@@ -95,7 +94,6 @@ class Information:
 
 
 def inverted(matrices: Floats) -> tuple[Floats, Floats]:
-    """Return the inverses of symmetric positive definite matrices (matrices, codes, codes), and the logs of determinants."""
     inverse, log_determinant = np.empty(matrices.shape), np.empty(len(matrices))
 
     def work(some: slice) -> None:
@@ -196,7 +194,6 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
 
 
 def _of_cells(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
-    """Return log likelihoods (columns,) minus that of no step, and posterior means (cells, codes, columns)."""
     # All cells of a column share a prior.
     columns, cells, codes = information.pull.shape
     likely, means = _of_curves(information, numeric, prior)

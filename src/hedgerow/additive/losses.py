@@ -149,13 +149,11 @@ class Logistic(Loss):
         return Start(records, spread, self._margins_of(p), curvature[: self.scored])
 
     def _margins_of(self, p: Floats) -> Integers:
-        """Return the margins (columns,) whose softmax is ``p`` (classes,)."""
         odds = np.log(p)
         margins = odds[1:] - odds[:1] if self.n_classes == 2 else odds - odds.mean()
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        """Return the shift of margins (columns,) by positive weights (classes,)."""
         # The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
         # vote, of more where these products are nearly equal.
         even = 1 / weights

@@ -140,7 +140,6 @@ class RegressionPlan(AdditivePlan):
         return OutcomeQueries(loss, budget, rules, survey, self._start_share, grid)
 
     def _loss_by(self, outcome: Spread) -> Squared:
-        """Return the loss, with the link that the released histogram of the outcome chooses if the fit has no start."""
         # Both links have the same channels and norms, so the choice changes no event.
         loss, grid = self._initial_queries.loss, self.encoder.schema.outcome_grid
         if not loss.chosen or self._start is not None or not LogLink.fits(grid):
@@ -214,7 +213,6 @@ class ResidualClip:
         self.loss = spread.with_best_clip(noise, rules.clip_cells, rules.clip_skew, loss)
 
     def renewed(self, curator: Queryable, fit: Fit) -> Squared:
-        """Return the loss of the next round, after a new histogram of residuals if one is due."""
         if self._left and self._rounds >= self._next:
             self.spread, before = self._queries.residuals(curator, fit, self.spread, self.loss.link), self.loss
             self.loss = self.spread.with_best_clip(self._noise, self._rules.clip_cells, self._rules.clip_skew, before)

@@ -98,7 +98,6 @@ class Term:
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
 
     def measured(self, multiple: float) -> Measured | None:
-        """Return what was released of its cells; ``multiple`` is the loss's ``curvature``."""
         if self.sums is None:
             return None
         gradient, curvature = np.split(self.sums, 2, axis=2)
@@ -147,8 +146,6 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """At least one term, whose votes are added one after another."""
-
     terms: tuple[Term, ...]
 
     __repr__ = short_repr
@@ -304,7 +301,6 @@ class OneRound:
         return self.term(cuts, np.array(feature), sums, steps[None], basis=basis), estimate
 
     def measurement(self, fit: Fit, feature: int) -> tuple[Noise, Basis | None]:
-        """Return the noise of a feature's sums, at the cost of ``noise``, and the basis in which it is added."""
         # Where columns count by their L1 norms, another basis does not pay.
         if fit.numeric[feature] and isinstance(self.noise, RoundedNormal):
             basis = broad_basis(int(fit.encoder.n_codes[feature]))

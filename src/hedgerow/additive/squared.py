@@ -123,7 +123,6 @@ class LogLink(Link):
 
     @staticmethod
     def fits(grid: OutcomeGrid) -> bool:
-        """Return whether a range has logs that the grid tells apart."""
         return 0 <= 2 * grid.low <= grid.high
 
     @property
@@ -310,7 +309,6 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
 
 @lru_cache(maxsize=16)
 def laws(bins: int) -> Floats:
-    """Return the shares of bins under normal laws over the bins' numbers, (laws, bins)."""
     # Bins are narrower near zero, so there these laws have long tails, and where bins have one width they are normal.
     edges, centers = np.arange(bins + 1), np.arange(2 * bins + 1) / 2
     below = ndtr((edges - centers[:, None, None]) / np.array(LAW_DEVIATIONS)[:, None]).reshape(-1, bins + 1)

@@ -120,15 +120,12 @@ class Noisy(Release):
         return counts
 
     def _released(self, table: Table) -> Truth | None:
-        """Return which codes of each node are released, (nodes, codes of all features); None: all."""
         asked = self.query.asked if isinstance(self.query, Histogram) else None
         return None if asked is None else np.repeat(asked, np.diff(table.offsets), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class SelectTests(Release):
-    """One test for each node, among those ``offered`` (nodes, tests) to it, by their scores."""
-
     of: Nodes
     candidates: Candidates
     offered: Truth

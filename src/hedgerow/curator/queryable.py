@@ -46,8 +46,6 @@ from hedgerow.table import (
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What was spent, and the records of the nodes that may still be queried, by generation."""
-
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 

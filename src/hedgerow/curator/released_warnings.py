@@ -229,7 +229,6 @@ def outcome_warnings(
 
 
 def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0) -> bool:
-    """Return whether counts clearly hold records inside, and others at most this share of them."""
     held, others = float(counts[inside].sum()), float(counts[~inside].sum())
     of_others = deviation * math.sqrt(np.count_nonzero(~inside))
     clear = held > SURE * deviation * math.sqrt(np.count_nonzero(inside))

@@ -126,7 +126,6 @@ class Splits:
         return Cut(self.by[p], (group > last if self.ordered[p] else group != last).astype(np.int64))
 
     def whole(self, sums: Integers) -> Integers:
-        """Return the sums of all records, (cells, codes, channels): those over the groups of any one feature."""
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def scores(self, sums: Integers, offsets: Integers) -> Integers:

@@ -48,7 +48,6 @@ def fine_encoder(schema: Schema) -> Encoder:
 
 
 def fine_cuts(kind: Numeric) -> list[float]:
-    """Return the inner cut points of the fine bins of a feature's range, ascending."""
     even = kind.bin_edges(FINE)
     if isinstance(kind, Date) or len(even) < FINE - 1:  # time has no zero, and few values need no more bins
         return [*even.tolist()]

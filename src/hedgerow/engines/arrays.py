@@ -41,7 +41,6 @@ class ArrayChecksums:
         self._keys = np.frombuffer(keys, dtype=np.uint64)
 
     def of(self, array: Array) -> bytes:
-        """Return the checksum of an array's bytes: that of its blocks' sums, and of what is left of a word."""
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         whole = content.size // 4 * 4
         words = np.require(content[:whole], requirements=["A"]).view(np.uint32)
@@ -159,8 +158,6 @@ def _remove(folder: Path) -> None:
 
 
 class _Arrays(MutableMapping[str, Array]):
-    """Arrays by name; those on disk are read anew each time that they are asked for, and then only."""
-
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
         self._kept: dict[str, Array | _OnDisk] = {}

@@ -44,7 +44,6 @@ PAUSE = 0.1  # seconds before a query is repeated
 
 
 def client_of(given: Any) -> Any:
-    """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
     distributed, client = imported("distributed", "records of Dask need dask and distributed", "dask"), given
     if isinstance(given, distributed.deploy.Cluster):
         client = given.get_client()
@@ -266,8 +265,6 @@ def _tell(client: Any, work: Callable[[str], None], name: str) -> None:
 
 
 def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
-    """Start a coroutine function on every worker without waiting; return the thread that does so."""
-
     def ask() -> None:
         with suppress(Exception):  # a closed client has no workers
             client.run(work, *arguments, wait=False)

@@ -134,7 +134,6 @@ def other_unicode() -> EngineError:
 
 
 def kind_of(column: Any) -> str:
-    """Return what cells of a pandas column are; ids of columns of one kind are comparable."""
     dtype = getattr(column.dtype, "categories", column).dtype
     if str(dtype).startswith(TEXT):
         return "text"
@@ -311,7 +310,6 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
 
 
 def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches: Iterable[Any]) -> Rows:
-    """Return who the records of one partition are of, each of them with a class, and no codes."""
     each, counting = [NO_IDS], [NO_IDS]
     with single():
         for batch in batches:
@@ -349,7 +347,6 @@ class ValueCounts:
         return ({},) * (len(self.columns) + self.with_labels)
 
     def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
-        """Return the answer of some records, or of those that are ``counted``; each cell decides for itself."""
         columns = read_columns(X, self.schema.features, check_types=False)
         cells = [columns.cells(place) for place in self.columns] + ([read_labels(y)] if self.with_labels else [])
         if counted is not None:

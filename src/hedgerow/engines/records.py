@@ -252,7 +252,6 @@ class Records:
 
     @property
     def source(self) -> Any:
-        """The source of the records, for other layers of the library."""
         return self._source
 
     def groups_by(self, schema: Schema) -> Groups | None:
@@ -306,7 +305,6 @@ class Records:
             return counts
 
     def layout(self, schema: Schema) -> Layout:
-        """Return which columns hold what."""
         label = schema.target if self._label is None else self._label
         if label is None:
             raise ConfigurationError(
@@ -401,8 +399,6 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
 
 
 class _Answer:
-    """The predictions of a model for tables; it is pickled to workers."""
-
     def __init__(self, model: Any, proba: bool) -> None:
         bare = copy.copy(model)
         bare.ledger = bare.random_state = None  # workers get neither
@@ -433,7 +429,6 @@ class _Answer:
             yield type(batch).from_pydict(self._columns(batch))
 
     def types(self) -> str:
-        """Return the types of the columns of ``batches``, as Spark spells them."""
         if self._proba:
             return ", ".join(f"`{str(label).replace('`', '``')}` double" for label in self._classes.tolist())
         kinds = {"i": "long", "f": "double", "b": "boolean"}

@@ -195,8 +195,6 @@ class SparkEngine:
 
 
 class Jobs:
-    """Runs jobs, and ends those in which no task finishes for so many seconds."""
-
     def __init__(self, context: Any, timeout: float) -> None:
         self._context, self._timeout = context, timeout
 

@@ -58,8 +58,6 @@ class Store(ABC):
 
 
 class MemoryStore(Store):
-    """Partitions and caches of one process, in memory while that fits its budget, and in files otherwise."""
-
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
         self._partitions: dict[int, Partition] = {}

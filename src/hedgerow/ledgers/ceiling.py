@@ -115,12 +115,10 @@ class Ceiling:
 
     @property
     def kind(self) -> str:
-        """The name of the sum that is limited beside delta."""
         return "epsilon" if self.rho is None else "rho"
 
     @property
     def parts(self) -> dict[str, str]:
-        """The names of all sums that are limited, and what each is called."""
         if self.rho is None:
             return {"epsilon": "epsilon", "delta": "delta"}
         return {"rho": "rho", "draws": "normal draws", "delta": "delta of thresholded steps"}

@@ -135,7 +135,6 @@ def verify(chain: StoredChain) -> list[dict[str, Any]]:
 def compare(
     above: tuple[str, list[dict[str, Any]]], below: tuple[str, list[dict[str, Any]]], parents: Mapping[str, str | None]
 ) -> None:
-    """Raise LedgerDamaged unless a ledger and a share, each its name and the contents of its links, have the share's plans."""
     (parent, whole), (share, part) = above, below
 
     def is_of_share(name: str | None) -> bool:

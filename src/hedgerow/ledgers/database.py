@@ -169,7 +169,6 @@ class Database:
 
     @property
     def path(self) -> Path | None:
-        """The file of a SQLite store; None for a server."""
         url = self.address.url()
         return Path(str(url.database)) if url.drivername == "sqlite" else None
 

@@ -354,7 +354,6 @@ class StoredLedger(Ledger):
 
 
 def written(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate as stored in a link, or raise BudgetExceeded if reading it back would change it."""
     try:
         plain = certificate.to_dict()
         same = Certificate.from_dict(json.loads(json.dumps(plain))) == certificate

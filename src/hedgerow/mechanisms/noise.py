@@ -164,7 +164,6 @@ class RoundedNormal:
         return Dyadic(numerator, bits)
 
     def covers(self, l1: int, l2_squared: int) -> bool:
-        """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.squared_sensitivity >= l2_squared
 
     def doubled(self, times: int) -> RoundedNormal:
@@ -191,7 +190,6 @@ class RoundedNormal:
         return np.asarray(ndtr((0.5 - distance) / sigma) - ndtr((-0.5 - distance) / sigma))
 
     def quantile(self, chance: float) -> int:
-        """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 

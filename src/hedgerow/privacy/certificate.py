@@ -320,8 +320,6 @@ def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = accounti
 
 @dataclass(frozen=True)
 class CertificateLine:
-    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
-
     level: int
     purpose: str
     mechanism: str
@@ -368,7 +366,6 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
 
 
 def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """Yield the facts of a summary, or of the whole page but for its tables, each by its name."""
     yield "promise", [claim_in_words(certificate.claim, certificate.unit)]
     if certificate.unit.is_promise:
         yield "owner", [PROMISE.format(certificate.records_per_person)]

@@ -300,7 +300,6 @@ def claim_to_dict(claim: Claim, person: str | None) -> dict[str, Any]:
 
 
 def claim_from_dict(data: Mapping[str, Any]) -> tuple[Claim, str | None]:
-    """Return the claim of a certificate or a start, and its column of persons, or raise KeyError, TypeError or ValueError."""
     amounts = exact(data["epsilon"]), exact_delta(data["delta"])
     records = data.get("records_per_person", 1)
     if type(records) is not int or not 1 <= records < LARGEST_INTEGER:

@@ -194,7 +194,6 @@ class InformationGain(Score):
 
     @lazy
     def table(self) -> Integers:
-        """The steps of n log2 n, for n from 0 to the cap, with increments that never descend."""
         n = np.arange(1, self.cap, dtype=np.float64)
         increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
         steps = np.maximum.accumulate(np.floor(increments * (1 << FRACTION_BITS)).astype(np.int64))

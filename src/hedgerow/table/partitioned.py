@@ -80,13 +80,11 @@ class Records:
 
     @lazy
     def table(self) -> MemoryTable:
-        """These records as a table of their own, without votes that wait."""
         margins = self.arrays.get(MARGINS)
         n_codes, n_classes = self._task.n_codes, self._task.n_classes
         return MemoryTable(self.codes, self.labels, n_codes, n_classes, self.first_row, margins=margins)
 
     def change(self, **arrays: npt.NDArray[Any]) -> None:
-        """Replace codes, labels or margins. Those of the partition itself do not change."""
         self.arrays.update(arrays)
         for name in (*arrays, "table"):
             self.__dict__.pop(name, None)

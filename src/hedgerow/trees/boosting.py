@@ -156,8 +156,6 @@ class BoostingRecipe:  # DPAda: algorithms 1 and 3
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel(ForestModel):
-    """Trees whose votes add up to log-odds, in the order of their rounds."""
-
     importance_rule: ClassVar[str] = OF_ROUNDS
 
     __repr__ = short_repr
@@ -172,7 +170,6 @@ class BoostedModel(ForestModel):
             yield sums
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
         form, total = self.form, np.zeros((int(self.encoder.n_codes[feature]), self.votes.shape[1]), dtype=np.int64)
         for root in form.roots[form.test[form.roots] >= 0].tolist():
             test = form.test[root]

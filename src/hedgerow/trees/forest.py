@@ -205,7 +205,6 @@ class Grower:  # eDPRF: algorithm 5
             frontier.layer.released[frontier.row] = leaf.ask(self._curator, frontier.nodes)
 
     def _grow_level(self, frontier: OpenNodes, level: Level) -> OpenNodes:
-        """Finish the leaves of a level, split its other nodes, and return their children."""
         if level.split is None:
             self._finish(frontier, level.leaf)
             return frontier

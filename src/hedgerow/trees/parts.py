@@ -116,7 +116,6 @@ class Levels(ABC):
     def weights(self, levels: int) -> list[Fraction]: ...
 
     def budgets(self, budget: Amount, levels: int) -> list[Amount]:
-        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
         weights = self.weights(levels)
         total = sum(weights)
         return [budget * (weight / total) for weight in weights]

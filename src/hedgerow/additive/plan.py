@@ -227,9 +227,7 @@ class AdditivePlan:
         self.encoder = fine_encoder(schema) if fine is None else fine
         limit = 0 if shares else rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         if shares and claim.delta == 0:
-            raise ConfigurationError(
-                "noise_shares are of noise that needs a delta; pass delta=1e-6, or leave them out."
-            )
+            raise ConfigurationError("noise_shares need a delta; pass delta=1e-6, or leave them out.")
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         # Cells may select features of their own unless interactions or signs are constrained.
         self._by_cell = most_cuts is None and not any(signs) and not shares

@@ -93,13 +93,11 @@ def start_on(
             )
         terms.append(moved)
     if any(signs) and not holds(terms, signs):
-        raise ConfigurationError(
-            "the curves of init do not go as monotonic_cst says. Pass a model that was fitted with the same monotonic_cst."
-        )
+        raise ConfigurationError("the curves of init do not go as monotonic_cst says; pass that of its fit.")
     reach = np.abs(start).max(initial=0) + sum(int(np.abs(term.votes).max(initial=0)) for term in joined(terms))
     if reach > MOST_VOTES:
         raise ConfigurationError(
-            "what init says of a record may be too large a number for a margin; pass a model that a fit of this library made."
+            "what init says of a record may be too large for a margin; pass a model that was fitted."
         )
     encoder = fine.merged(into)
     return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)

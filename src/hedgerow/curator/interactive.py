@@ -126,9 +126,7 @@ class Curator:
         given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
         values = check_parameters(given, OWN_RULES)
         if schema is None:
-            raise ConfigurationError(
-                "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
-            )
+            raise ConfigurationError("schema is None; pass an hr.Schema, by which records are read.")
         of_one = values["records_per_person"] or schema.records_per_person
         self._claim = Claim(exact(epsilon), Fraction(0), values["adjacency"], of_one)
         X, y, self._named, persons = read_given(X, y, groups, schema)

@@ -50,7 +50,7 @@ class Nodes:
 def check_noise(noise: Noise, cells: int, unit: int) -> None:
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
-            f"a record of weight up to {unit} is in {cells} of the counts of this query; build the noise for that."
+            f"a record of weight up to {unit} is in {cells} counts of this query; build the noise for that."
         )
 
 
@@ -99,9 +99,7 @@ class Noisy(Release):
             cells, asked = len(n_codes), query.asked
             if asked is not None:
                 if asked.dtype != np.bool_ or asked.shape != (len(self.of), len(n_codes)):
-                    raise ConfigurationError(
-                        "the queried features must be truth values, a row for each node and a column for each feature."
-                    )
+                    raise ConfigurationError("the queried features must be truth values of shape (nodes, features).")
                 cells = int(asked.sum(axis=1).max(initial=0))
                 draws = int((asked @ n_codes).sum()) * table.n_classes
         check_noise(noise, cells, unit if query.weighted else 1)
@@ -140,9 +138,7 @@ class SelectTests(Release):
         if unit > 1 and not self.score.weighs:
             raise ConfigurationError(f"the {self.score.name} squares counts, so it needs records that count 1 only.")
         if self.offered.dtype != np.bool_ or self.offered.shape != (len(self.of), len(self.candidates)):
-            raise ConfigurationError(
-                "what is offered must be truth values, a row for each node and a column for each test."
-            )
+            raise ConfigurationError("what is offered must be truth values of shape (nodes, tests).")
         if not self.offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
         return mechanism.event("tests", self.score.name)

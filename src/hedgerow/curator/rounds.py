@@ -35,9 +35,7 @@ def check_cuts(
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if not sound:
-        raise ConfigurationError(
-            "these cuts read other features or codes than the records have, or one has not two sides; build them anew."
-        )
+        raise ConfigurationError("cuts or bins do not fit the records' codes, or have one side; build them anew.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,6 +324,4 @@ class OwnersRound(Round):
 
 def check_sums(rule: ChannelRule, noise: Noise, l1: int = 1, l2_squared: int = 1) -> None:
     if not noise.covers(l1 * rule.l1, l2_squared * rule.l2_squared):
-        raise ConfigurationError(
-            "the noise is calibrated for less than one record adds to the sums; build it for that."
-        )
+        raise ConfigurationError("the noise covers less than one record adds to the sums; build it for that.")

@@ -183,9 +183,7 @@ class Published:
 
     def _fetch(self, cache: Path) -> dict[str, str]:
         if self.url is None:
-            raise DatasetError(
-                f"hedgerow may not fetch the {self.folder} data, as no licence allows it; {self._way_out}."
-            )
+            raise DatasetError(f"no licence allows hedgerow to fetch the {self.folder} data; {self._way_out}.")
         try:
             with _open_url(self.url) as response:
                 archive = response.read(MAX_DOWNLOAD + 1)
@@ -290,7 +288,7 @@ class Dataset:
         size = math.ceil(n * test_size) if 0 < test_size < 1 else 0
         if not 0 < size < n:
             raise ConfigurationError(
-                f"test_size={test_size!r} leaves one part of the {n} records empty. Pass a fraction between 0 and 1."
+                f"test_size={test_size!r} leaves one part of {n} records empty; pass a fraction between 0 and 1."
             )
         # The legacy generator, because the published splits came from it.
         order = np.random.RandomState(seed).permutation(n)

@@ -63,8 +63,7 @@ class _OnDisk:
             raise _unkept() from None
         if checksums.of(array) != self.checksum:
             raise EngineError(
-                "a file of codes was altered on disk, so the operation ends; what was charged for it stays "
-                "charged. Pass a folder that nobody else writes to as spill=, or a larger memory=."
+                "codes on disk were altered, so the operation ends, charged. Pass another spill=, or more memory=."
             )
         return array
 

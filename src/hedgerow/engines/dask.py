@@ -51,13 +51,9 @@ def client_of(given: Any) -> Any:
         try:
             client = distributed.default_client()
         except ValueError:
-            raise ConfigurationError(
-                "no Dask client is there, so no worker could count. Make one, as in distributed.Client(), or pass client=."
-            ) from None
+            raise ConfigurationError("there is no Dask client; make one or pass client=.") from None
     elif not isinstance(given, distributed.Client):
-        raise ConfigurationError(
-            f"client is a {type(given).__name__}, but it must be a distributed.Client or a cluster."
-        )
+        raise ConfigurationError(f"client is a {type(given).__name__}; pass a distributed.Client or a cluster.")
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
         raise ConfigurationError(
             "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "

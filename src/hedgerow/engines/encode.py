@@ -24,7 +24,6 @@ from hedgerow.reading.persons import Ids, person_ids, read_groups
 from hedgerow.reading.streams import Block, Layout
 from hedgerow.schema import Schema
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
-from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
 
 Found = tuple[Codes, Labels]
@@ -107,11 +106,9 @@ def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
 
     Codes follow from the schema, so such a code was altered. From here on, checksums protect codes on disk.
     """
-    most = np.zeros(codes.shape[1], dtype=codes.dtype)
-    largest(codes, most)
-    if np.any(most >= n_codes):
+    if np.any(codes > (n_codes - 1).astype(codes.dtype)):
         raise EngineError(
-            "a record has a code that its feature does not have, so nothing was counted. Read the records again."
+            "a record has a code that its feature does not have, so nothing was counted. Read them again."
         )
 
 

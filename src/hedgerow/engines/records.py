@@ -280,7 +280,7 @@ class Records:
         """
         if self._source.fits_only and not fit:
             raise ConfigurationError(
-                "these records are of several owners, who answer fits of an estimator and nothing else. Call model.fit(records)."
+                "records of several owners answer fits of an estimator alone: call model.fit(records)."
             )
         self._source.check(schema, self.layout(schema))
         if again and not self._source.again:
@@ -307,15 +307,13 @@ class Records:
     def layout(self, schema: Schema) -> Layout:
         label = schema.target if self._label is None else self._label
         if label is None:
-            raise ConfigurationError(
-                "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
-            )
+            raise ConfigurationError("name the column of labels: pass label= to hr.Records, or a schema with a target.")
         if None not in (self._group, schema.person) and self._group != schema.person:
             raise another_person(str(schema.person), str(self._group))
         group = schema.person if self._group is None else self._group
         if group is not None and group in (label, *self._drop):
             raise ConfigurationError(
-                f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
+                f"{group!r} says who the records are of, so it holds no labels and is not dropped."
             )
         ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
         return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
@@ -394,7 +392,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
     if kind == "pyspark":
         return frame.mapInArrow(answer.batches, answer.types())
     raise ConfigurationError(
-        f"a {type(records).__name__} is no hr.Records and no Dask or Spark frame; pass it to model.predict."
+        f"a {type(records).__name__} is no hr.Records and no frame of Dask or Spark; use model.predict."
     )
 
 

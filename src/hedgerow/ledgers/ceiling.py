@@ -84,13 +84,10 @@ class Ceiling:
     ) -> Ceiling:
         if (epsilon is None) == (rho is None):
             raise ConfigurationError(
-                "a ledger has one ceiling: pass epsilon=..., which basic composition adds up, or rho=..., which "
-                "zero-concentrated DP adds up, and not both."
+                "a ledger has one ceiling: pass epsilon=..., or rho=... (zero-concentrated DP), and not both."
             )
         if rho is None and draws is not None:
-            raise ConfigurationError(
-                "draws are capped beside a rho only; pass rho=... with draws=..., or leave draws out."
-            )
+            raise ConfigurationError("draws are capped beside a rho only; pass rho=... too, or leave draws out.")
         draws = DRAWS if draws is None else draws
         whole = ("records_per_person", records_per_person, MOST_RECORDS_OF_ONE), ("draws", draws, MOST_DRAWS)
         for name, number, most in whole:
@@ -134,8 +131,7 @@ class Ceiling:
         label = certificate.system
         if certificate.unprotected:
             raise BudgetExceeded(
-                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: "
-                f"{'; '.join(certificate.unprotected)}."
+                f"{label} has unprotected steps, so the ledger refused it: {'; '.join(certificate.unprotected)}."
             )
         if not self.unit.counts(certificate.unit):
             person = f", person={certificate.person!r}" if certificate.person else ""
@@ -169,8 +165,7 @@ class Ceiling:
         sums = (after.epsilon, after.delta, after.rho)
         if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in sums) > LONGEST_SUM:
             raise BudgetExceeded(
-                f"{label} would make the sum of {name} a fraction of thousands of digits; pass budgets that are short decimals. "
-                "Nothing was drawn."
+                f"{label} makes the sum of {name} too long a fraction; pass short decimals. Nothing was drawn."
             )
         if any(getattr(after, part) > getattr(self, part) for part in self.parts):
             raise BudgetExceeded(
@@ -182,12 +177,10 @@ class Ceiling:
     def raised_to(self, other: Ceiling) -> Ceiling:
         if (self.adjacency, self.unit, self.kind) != (other.adjacency, other.unit, other.kind):
             raise ConfigurationError(
-                f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."
+                f"a ceiling keeps its kind, adjacency and unit: {self} cannot become {other}; create another ledger."
             )
         if other == self or any(getattr(other, part) < getattr(self, part) for part in self.parts):
-            raise ConfigurationError(
-                f"the ceiling is {self}, and a ceiling can only be raised, as what was spent under it is spent; pass more."
-            )
+            raise ConfigurationError(f"the ceiling is {self}, and can only be raised; pass more.")
         return other
 
     def delta_at(self, epsilon: float) -> float:
@@ -233,7 +226,7 @@ class Ceiling:
 def _column(name: object) -> str | None:
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= LONGEST_WORDS):
         raise ConfigurationError(
-            f"person is {shown(name)}, but it is the name of the column that tells persons apart, or None."
+            f"person is {shown(name)}; pass the name of the column that tells persons apart, or None."
         )
     return name
 

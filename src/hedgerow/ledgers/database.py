@@ -58,9 +58,7 @@ class Address:
         _check_text(text)
         if text.startswith(ENVIRONMENT):
             if not text.removeprefix(ENVIRONMENT).isidentifier():
-                raise ConfigurationError(
-                    "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
-                )
+                raise ConfigurationError("env: is followed by the name of a variable, such as env:HEDGEROW_LEDGER.")
             return cls(text)
         if "://" in text or MISSPELT.match(text):
             address = cls(text)
@@ -74,9 +72,7 @@ class Address:
             name = text.removeprefix(ENVIRONMENT)
             text = os.environ.get(name, "")
             if not text or text.startswith(ENVIRONMENT):
-                raise ConfigurationError(
-                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
-                )
+                raise ConfigurationError(f"the environment variable {name} holds no path or URL of a ledger store.")
             _check_text(text)
         if "://" not in text and not MISSPELT.match(text):
             return URL.create("sqlite", database=os.path.abspath(text))
@@ -356,12 +352,10 @@ def identify(connection: Connection, address: object, known: str | None, *, crea
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
-            f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "
-            "hedgerow. Nothing was charged."
+            f"{address} was written by a newer hedgerow (format {version}); update hedgerow. Nothing was charged."
         )
     if known not in (None, result):
         raise ConfigurationError(
-            f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
-            "nothing was charged."
+            f"{address} holds another ledger store than the one that was opened; nothing was charged."
         )
     return result

@@ -270,9 +270,7 @@ class StoredLedger(Ledger):
             for head in books.lineage(self.name):
                 ceiling, spent = head.standing.ceiling, head.standing.spent
                 if head.standing.closed:
-                    raise BudgetExceeded(
-                        f"{label} was refused, since ledger {head.name!r} is closed; nothing was drawn."
-                    )
+                    raise BudgetExceeded(f"{label} was refused: ledger {head.name!r} is closed; nothing was drawn.")
                 amount = ceiling.amount(certificate)
                 after = Standing(ceiling, ceiling.check(label, amount, spent, f"ledger {head.name!r}"))
                 values = {

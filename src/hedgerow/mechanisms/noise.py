@@ -217,9 +217,7 @@ class DiscreteGaussian:
         check_positive(self.name, self.rho, self.squared_sensitivity)
         sigma = max(LEAST_SHARE, math.isqrt(math.ceil(self.squared_sensitivity / (2 * self.rho * self.shares)) - 1) + 1)
         if sigma >= 1 << 30:
-            raise ConfigurationError(
-                "a budget is so small that its noise is more than the sampler draws; pass a larger one."
-            )
+            raise ConfigurationError("a budget is too small for the sampler's noise; pass a larger one.")
         return sigma
 
     def covers(self, l1: int, l2_squared: int) -> bool:

@@ -118,7 +118,7 @@ class Certificate:
         sound = self.epsilon >= 0 and 0 <= self.delta < 1 and self.records_per_person >= 1
         if not sound or not isinstance(self.seeded, bool):
             raise ValueError(
-                "a certificate claims an epsilon that is not negative and a delta from 0 to below 1, for at least one record."
+                "a certificate claims an epsilon from 0 up, and a delta from 0 to below 1, for a record or more."
             )
 
     @property
@@ -256,7 +256,7 @@ class Certificate:
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
     if len(certificate.starts) >= MOST_LISTED:
         raise ConfigurationError(
-            f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
+            f"init has {len(certificate.starts)} starts behind it, too many; start from an earlier model."
         )
     more = [release[:16] for release in certificate.releases]
     more += [name for text in certificate.assumptions for name in NAMED.findall(text)]

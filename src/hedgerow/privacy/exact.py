@@ -71,9 +71,7 @@ def read_fraction(text: object) -> Fraction:
 
 def check_positive(what: str, budget: Fraction, change: Fraction | int) -> None:
     if budget <= 0 or change <= 0:
-        raise ConfigurationError(
-            f"{what} has the budget {budget} for a change of {change}, and both must be positive: nothing gives budget back."
-        )
+        raise ConfigurationError(f"{what} has the budget {budget} for a change of {change}; both must be positive.")
 
 
 class Dyadic(NamedTuple):
@@ -96,12 +94,12 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
         shift -= numerator.bit_length() - digits
         if shift < 0:
             raise ConfigurationError(
-                f"a budget of about {float(value):.3g} is too large for the samplers; pass a smaller one."
+                f"a budget of {float(value):.3g} is too large for the samplers; pass a smaller one."
             )
         numerator = int(value * 2**shift)
     if numerator <= 0:
         raise ConfigurationError(
-            f"a budget of about {float(value):.3g} is too small for the samplers; pass a larger epsilon, or fewer rounds."
+            f"a budget of {float(value):.3g} is too small for the samplers; pass more, or fewer rounds."
         )
     while shift > 0 and numerator % 2 == 0:
         numerator //= 2

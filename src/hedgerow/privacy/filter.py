@@ -170,8 +170,7 @@ class PrivacyFilter:
         result = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate, reserved)
         if not result.total.at_most(self.ceiling):
             raise BudgetExceeded(
-                "this query would take a path of the tree above the curator's budget; it was not answered and nothing was "
-                "drawn."
+                "this query would pass the curator's budget on a path; it was not answered, and nothing was drawn."
             )
         return result
 

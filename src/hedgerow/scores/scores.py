@@ -52,9 +52,7 @@ class Candidates:
             or np.any(at >= n_codes[feature])
             or sum(weight.tolist()) >= MOST_WEIGHT
         ):
-            raise ConfigurationError(
-                f"{NO_TESTS} a code, place or kind is none, or weights are too small or too large."
-            )
+            raise ConfigurationError(f"{NO_TESTS} a code, place, kind or weight is none.")
         arity, offsets = np.where(kind == EACH, n_codes[feature], 2), np.concatenate(([0], np.cumsum(n_codes)))
         # Copies that nobody can write to: a record must stay in one branch of each test.
         kinds = zip(("arity", "offsets", *KINDS), (np.int32, np.int64, *KINDS.values()), strict=True)
@@ -277,7 +275,7 @@ class Specializations:
             sound = sound and edges[0] >= 0 and edges[-1] <= len(self.line)
         if not sound:
             raise ConfigurationError(
-                "a selection needs specializations of two branches or more, each with a weight, ascending along the codes."
+                "specializations need a weight and two branches or more, ascending along the codes."
             )
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:

@@ -93,8 +93,7 @@ class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
         if self.inclusion < 1:
             if budget.concentrated:
                 raise ConfigurationError(
-                    "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or "
-                    "let every tree read all records."
+                    "only pure epsilon is amplified by a sample; pass delta=0, or let every tree read all records."
                 )
             each = replace(each, amount=before_amplification(each.amount, self.inclusion))
         return Sampling(trees, WeightedCoin(self.inclusion), each)
@@ -199,9 +198,7 @@ class NoisyMinority(Part):
     def mechanism(self) -> AtMost:
         noise = self.budget.noise()
         if isinstance(noise, RoundedNormal | DiscreteGaussian):
-            raise ConfigurationError(
-                "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
-            )
+            raise ConfigurationError("a noisy minority count needs pure epsilon; pass delta=0 or another stop.")
         spent = noise.event("noisy minority count").epsilon
         return AtMost(noise, math.floor(self.theta / spent))
 

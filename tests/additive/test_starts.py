@@ -123,11 +123,11 @@ def test_a_range_without_cut_points_of_the_start_is_one_value():
 def test_what_a_start_says_must_fit_a_margin():
     model = model_of()
     large = replace(model, start=np.array([MOST_VOTES + 1]))
-    with pytest.raises(ConfigurationError, match="too large a number"):
+    with pytest.raises(ConfigurationError, match="too large for a margin"):
         start_on(large, fine_encoder(), loss_of(2))
     votes = model.terms[0].votes.copy()
     votes[0, 0] = -(1 << 40)
-    with pytest.raises(ConfigurationError, match="too large a number"):
+    with pytest.raises(ConfigurationError, match="too large for a margin"):
         start_on(replace(model, terms=(replace(model.terms[0], votes=votes),)), fine_encoder(), loss_of(2))
 
 

@@ -549,7 +549,7 @@ def test_curves_go_as_they_may_with_a_start():
 def test_a_start_whose_outcomes_are_far_beyond_the_range_is_refused(high):
     init = hr.HedgerowRegressor(9.0, schema=NUMBERS, random_state=0).fit(some(0, 2000), OUTCOMES[:2000])
     model = hr.HedgerowRegressor(1.0, schema=NUMBERS.replace(outcome=hr.Numeric(0, high)), init=init)
-    with pytest.raises(ConfigurationError, match="too large a number"):
+    with pytest.raises(ConfigurationError, match="too large for a margin"):
         model.fit(some(0, 100), OUTCOMES[:100])
 
 

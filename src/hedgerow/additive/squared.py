@@ -76,8 +76,7 @@ class LogOutcome(Link):
         low, high, steps = float(self.grid.low), float(self.grid.high), self.grid.steps
         if not low > 0:
             raise ConfigurationError(
-                f"outcome_transform='log' takes the log of the outcome, but its range starts at {low:g}. Pass a range "
-                "above 0, as in hr.Numeric(100, 500_000): smaller outcomes count as its low end."
+                f"outcome_transform='log' needs a range above 0, but it starts at {low:g}; pass one as in hr.Numeric(100, 9e5)."
             )
         if self.grid.step > COARSEST * low:
             raise ConfigurationError(

@@ -88,8 +88,7 @@ def start_on(
             moved = replace(moved, votes=whole(moved.votes * scale), unit=unit)
         if most_cuts is not None and len(moved.cuts) > most_cuts:
             raise ConfigurationError(
-                "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the "
-                "same interaction_cst, or None for it."
+                "init holds features that interact as interaction_cst forbids; pass the interaction_cst of init, or None."
             )
         terms.append(moved)
     if any(signs) and not holds(terms, signs):
@@ -129,8 +128,7 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
     given, link = model.loss.link, loss.link
     if type(given) is not type(link):
         raise ConfigurationError(
-            f"what adds up in init is the {given.scale}, but in this fit the {link.scale}, or another loss has it. Pass a model "
-            "that was fitted with the same loss and outcome_transform."
+            f"what adds up in init is the {given.scale}, not that of this fit; pass its loss and outcome_transform."
         )
     if given == link:
         return model.start, 1.0

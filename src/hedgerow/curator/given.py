@@ -225,9 +225,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
     """
     if call.repeats is not None:
         raise ConfigurationError(
-            f"{call.repeats} draws records with replacement, so a record may be used several times, and it is protected less "
-            "than the certificate would state. Use the trees of this library: hr.ForestClassifier(n_estimators=...), "
-            "hr.HedgerowClassifier or hr.HedgerowRegressor is an ensemble by itself."
+            f"{call.repeats} draws records with replacement, so they are protected less than the certificate would state. Use "
+            "hr.ForestClassifier(n_estimators=...), hr.HedgerowClassifier or hr.HedgerowRegressor, each an ensemble by itself."
             + (" BaggingRegressor(bootstrap=False) draws each record once." if "Regressor" in call.repeats else "")
         )
     if call.columns is not None:
@@ -253,9 +252,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
     if call.indicators is not None:
         if {category_key(label) for label in schema.classes} != {0.0, 1.0}:
             raise ConfigurationError(
-                f"{call.indicators} replaces labels by 0 and 1, which are not the classes of the schema, so each record would be "
-                "read as another class or as none. Declare classes=[0, 1] in the schema of this estimator, or fit it alone: it "
-                "supports several classes."
+                f"{call.indicators} replaces labels by 0 and 1, which are not the classes of the schema. Declare "
+                "classes=[0, 1] for this estimator, or fit it alone: it supports several classes."
             )
         return False
     if call.numbers is None:
@@ -268,8 +266,7 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
         raise ConfigurationError(begin + call.instead)
     if call.compared:
         raise ConfigurationError(
-            f"{begin}A search or another tool inside of it compares predictions with these numbers. Use the model itself in "
-            f"{call.numbers}, with the parameters that a search outside of it found."
+            f"{begin}A tool inside of it compares predictions with these numbers. Use the model itself there."
         )
     if not has_target:
         named = f"the column {schema.target!r}, the schema's target"

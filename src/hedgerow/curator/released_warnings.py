@@ -86,18 +86,11 @@ def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[s
     if not places:
         return ()
     sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10])
-    even = max(float(evidence.sums.sum()), 0.0) / len(classes)
-    why = (
-        "Either no record, or too few, have such a label as the schema spells it"
-        if even > 2 * _clear(2) * evidence.deviation
-        else "The noise would hide even a class with an equal share of the records, so this may be noise alone or a label that "
-        "the schema spells otherwise"
-    )
     return (
         f"no released count of {'classes' if len(places) > 1 else 'class'} {_names([classes[k] for k in places])} stands out "
-        f"from its noise: the counts add up to {sums}, with noise of standard deviation {evidence.deviation:.3g}. {why}. Records "
-        "with an undeclared label are left out, so a model may never predict such a class, and the figures of a report card may "
-        f"leave it out. {CHECK}",
+        f"from its noise: the counts add up to {sums}, with noise of standard deviation {evidence.deviation:.3g}. Few records, "
+        "or none, have such a label as the schema spells it, or the noise hides them: a model may never predict such a class, "
+        f"and the figures of a report card may leave it out. {CHECK}",
     )
 
 
@@ -135,8 +128,8 @@ def column_warnings(
         # ``records`` holds these counts too, which makes the differences steadier than these bounds have it.
         if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
             warnings.append(
-                f"less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
-                "others as missing. If they are not, the schema may not say how they are written, or name another column."
+                f"less than half of the cells of {shown} could be read, by its released {what}; the others count as missing. The "
+                "schema may not say how they are written, or name another column."
             )
             continue
         if not isinstance(kind, Numeric):
@@ -152,9 +145,8 @@ def column_warnings(
             narrow = high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high
             if narrow and float(count) - CROWDED * (records - missing) > SURE * noise:
                 warnings.append(
-                    f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}, so "
-                    "the model can hardly tell them apart. They may be in another unit than the declared range, or may have been "
-                    "scaled before."
+                    f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}. "
+                    "They may be in another unit than the declared range, or may have been scaled before."
                 )
     return tuple(warnings)
 
@@ -171,15 +163,13 @@ def _category_warnings(
 
     if above(READ):
         yield (
-            f"more than half of the cells of {shown} hold none of its declared values, by its released {what}, so the "
-            "model reads them all as one. They may be spelled otherwise, such as in other capitals, or the schema names another "
-            f"column. {OWNER}"
+            f"more than half of the cells of {shown} hold none of its declared values, by its released {what}. They may be "
+            f"spelled otherwise, such as in other capitals, or the schema names another column. {OWNER}"
         )
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
-            "noise, while some cells of the column hold none of its declared values. The schema may spell these values "
-            f"otherwise than the records, which are then read as undeclared. {OWNER}"
+            f"noise, while some cells hold none of the declared values, which may be spelled otherwise. {OWNER}"
         )
     elif (counts < clear).all():
         yield (
@@ -221,10 +211,9 @@ def outcome_warnings(
     if not what:
         return ()
     return (
-        f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. The outcomes may be in "
-        "another unit than the range (cents under a range in euros), or were scaled before. Then predictions, and the figures of "
-        "a report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
-        "schema check, which are for the records' owner; if they are right, a narrower range is more accurate.",
+        f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. They may be in another "
+        f"unit than the range (cents under a range in euros), or were scaled before. {OWNER} If they are right, a narrower range "
+        "is more accurate.",
     )
 
 

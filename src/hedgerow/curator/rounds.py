@@ -35,7 +35,7 @@ def check_cuts(
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if not sound:
-        raise ConfigurationError("cuts or bins do not fit the records' codes, or have one side; build them anew.")
+        raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
 
 @dataclass(frozen=True, eq=False)

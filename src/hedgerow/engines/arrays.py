@@ -70,8 +70,7 @@ class _OnDisk:
 
 def _unkept() -> EngineError:
     return EngineError(
-        "codes of records could not be written to disk or read back, so the operation ends; what was charged for it stays "
-        "charged. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
+        "codes could not be written to disk or read back, so the operation ends, charged. Pass another spill=, or more memory=."
     )
 
 

@@ -166,21 +166,17 @@ def gathered(futures: Iterable[Future], timeout: Timeout) -> Iterable[tuple[Futu
 
 def silent(timeout: float) -> EngineError:
     return EngineError(
-        f"no worker finished anything for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. Check "
-        "the workers, and pass a larger timeout= if partitions take longer."
+        f"no worker finished anything for {timeout:g} seconds, so the fit ends, charged. Check them, or pass a larger timeout=."
     )
 
 
 def lost_scheduler() -> EngineError:
-    return EngineError(
-        "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
-    )
+    return EngineError("the cluster's scheduler does not answer, so the fit ends, charged. Restart the cluster.")
 
 
 def lost() -> EngineError:
     return EngineError(
-        "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
-        "charged. The workers' logs say why."
+        "a partition could not be read or counted by any worker, so the fit ends, charged. The workers' logs say why."
     )
 
 

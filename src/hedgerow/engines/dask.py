@@ -55,10 +55,7 @@ def client_of(given: Any) -> Any:
     elif not isinstance(given, distributed.Client):
         raise ConfigurationError(f"client is a {type(given).__name__}; pass a distributed.Client or a cluster.")
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
-        raise ConfigurationError(
-            "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "
-            "asynchronous=True, or fit in a thread, as with asyncio.to_thread."
-        )
+        raise ConfigurationError("the Dask client is asynchronous, but a fit waits; make it without asynchronous=True.")
     return client
 
 

@@ -37,10 +37,7 @@ UNICODE = "the workers' Unicode version differs from the driver's"
 
 
 def changed() -> EngineError:
-    return EngineError(
-        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
-        "and written down), and make hr.Records anew."
-    )
+    return EngineError(f"{CHANGED}, or in another order; make hr.Records of a source that does not change.")
 
 
 def encoded(
@@ -151,10 +148,7 @@ class PersonIds:
             raise other_unicode()
         present = None if self.kind is None else block.groups.dropna()
         if present is not None and len(present) and kind_of(present) != self.kind:
-            raise EngineError(
-                "a partition holds the ids of persons as another type than the frame declares, so one person could be read "
-                "as two. Give the column one type in all partitions, ids best as text, and make hr.Records anew."
-            )
+            raise EngineError("a partition's ids are of another type than the frame's; give the column one type.")
         groups = read_groups(block.groups, len(block.y), missing, warn=False)
         assert groups is not None
         assert groups.cells is not None

@@ -284,10 +284,7 @@ class Records:
             )
         self._source.check(schema, self.layout(schema))
         if again and not self._source.again:
-            raise ConfigurationError(
-                "these batches can be read once only, but here records are read several times. Pass a function that opens "
-                "them, such as hr.Records.from_batches(lambda: reader()), or files."
-            )
+            raise ConfigurationError("these batches can be read once only; pass a function that opens them, or files.")
 
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
         """Return the records as a table for a reading. ``close`` the table to remove temporary files.

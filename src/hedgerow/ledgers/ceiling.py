@@ -142,8 +142,7 @@ class Ceiling:
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
-                f"{label} is planned for one record replaced, which says nothing about one record added or removed; "
-                "fit with adjacency='add-remove' or open the ledger with adjacency='replace-one'."
+                f"{label} is planned for one record replaced, which says nothing of add-remove; pass adjacency='add-remove'."
             )
         if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
@@ -200,8 +199,7 @@ class Ceiling:
                 number = float(self.epsilon)
                 return number if Fraction(number) >= self.epsilon else math.nextafter(number, math.inf)
             raise ConfigurationError(
-                f"the ledger's ceiling allows a delta of {decimal_text(self.delta)}, so it says nothing for "
-                f"{decimal_text(wanted)}; ask for a delta that is no smaller."
+                f"the ceiling's delta of {decimal_text(self.delta)} says nothing for {decimal_text(wanted)}; ask for more."
             )
         low = 0.0
         for high in GRID:  # the bound decreases, and increases again once the term of the draws dominates
@@ -210,8 +208,7 @@ class Ceiling:
             low = high
         else:
             raise ConfigurationError(
-                f"the ledger's ceiling says nothing for a delta of {decimal_text(wanted)}: its rho is too large, or its draws "
-                "and thresholded steps alone may take more. Ask for a larger delta."
+                f"the ceiling says nothing for a delta of {decimal_text(wanted)}; ask for a larger one."
             )
         for _ in range(SEARCH_STEPS):
             middle = (low + high) / 2

@@ -85,18 +85,16 @@ class Address:
             if apart and url.drivername == "sqlite" and named:
                 return url.set(database=os.path.abspath(str(url.database)))
         raise ConfigurationError(
-            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
-            "postgresql+psycopg://user@host/database, with special characters of a password escaped: %40 for @, %3F for ? and "
-            "%23 for #."
+            "the ledger store's URL is none that hedgerow knows; pass a path, or postgresql+psycopg://user@host/database, with "
+            "%40 for @, %3F for ? and %23 for # in a password."
         )
 
     def for_pickle(self) -> str:
         url = None if self.given.startswith(ENVIRONMENT) else self.url()
         if url is not None and (url.password is not None or not PUBLIC.issuperset(url.query)):
             raise LedgerPickleError(
-                "the ledger store's URL holds a password, or what may be one, which a pickle would give away; set an environment "
-                "variable to the URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
-                "(postgresql+psycopg:///?service=NAME)."
+                "the ledger store's URL may hold a password, which a pickle would give away; pass hr.LedgerStore('env:NAME'), or "
+                "keep the password in ~/.pgpass or a service file (postgresql+psycopg:///?service=NAME)."
             )
         return self.given
 
@@ -114,8 +112,7 @@ def _check_text(text: object) -> None:
         sound = isinstance(text, str) and "\0" not in text and 0 < len(text.encode()) <= LONGEST and text != ":memory:"
     if not sound:
         raise ConfigurationError(
-            "the address of a ledger store, which outlives the process, is the path of a file or a URL: text of 1 to "
-            f"{LONGEST} bytes of UTF-8, without the character NUL. Pass another path or URL."
+            f"the address of a ledger store is a path or a URL of 1 to {LONGEST} bytes of UTF-8 without NUL."
         )
 
 

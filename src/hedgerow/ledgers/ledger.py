@@ -166,10 +166,7 @@ class Ledger:
             If the ceiling implies no epsilon for this delta, or a seeded fit was charged, for which no guarantee holds.
         """
         if not self.holds:
-            raise ConfigurationError(
-                "a fit with a random_state was charged, and whoever knows the seed can take its noise away, so no epsilon holds "
-                "for this ledger; fit without random_state, in a ledger of its own."
-            )
+            raise ConfigurationError("a fit with a random_state was charged, so no epsilon holds for this ledger.")
         return self.ceiling.epsilon_at(delta)
 
     @property
@@ -231,9 +228,8 @@ class Ledger:
 
     def __reduce__(self) -> Any:
         raise LedgerPickleError(
-            "a ledger cannot be pickled or sent to another process, because each copy would spend the whole budget again; "
-            "use n_jobs=1 or a threading backend, or a ledger of an hr.LedgerStore, which all processes share; save models with "
-            "model.save(path)."
+            "a ledger cannot be pickled, because each copy would spend the budget again; use n_jobs=1, a threading backend, "
+            "or a ledger of an hr.LedgerStore; save models with model.save(path)."
         )
 
 

@@ -359,7 +359,6 @@ def written(certificate: Certificate) -> dict[str, Any]:
         same = False
     if not same:
         raise BudgetExceeded(
-            f"{shown(certificate.system)} has a plan that cannot be written down and read again as it is, so no stored ledger "
-            "could be checked after it; nothing was drawn."
+            f"{shown(certificate.system)} has a plan that cannot be stored and read again; nothing was drawn."
         )
     return plain

@@ -158,8 +158,7 @@ class RoundedNormal:
         numerator = math.isqrt(int(variance * Fraction(4) ** bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
             raise ConfigurationError(
-                f"a budget is so small that its noise would have a standard deviation of about {math.sqrt(variance):.3g}, "
-                "more than the sampler draws; pass a larger epsilon or delta, or fewer rounds."
+                f"a budget needs noise of deviation {math.sqrt(variance):.3g}, more than is drawn; pass more."
             )
         return Dyadic(numerator, bits)
 
@@ -281,8 +280,7 @@ class Selection(ABC):
     def check_range(self, name: str, score_range: int) -> None:
         if self.score_range < score_range:
             raise ConfigurationError(
-                f"the mechanism is calibrated for scores that one record moves by at most {self.score_range}, but the {name} "
-                f"moves by up to {score_range}; build the mechanism with the score's range."
+                f"the mechanism covers a range of {self.score_range}, but the {name} moves by up to {score_range}."
             )
 
     @lazy

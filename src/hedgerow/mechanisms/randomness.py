@@ -153,7 +153,6 @@ def _seeded_key(random_state: object) -> bytes:
         seed = str(int(random_state)).encode()
     else:
         raise ConfigurationError(
-            f"random_state is {random_state!r}, but it must be None (the operating system's entropy, which a guarantee "
-            "needs), a non-negative integer or a numpy generator; pass random_state=None."
+            f"random_state is {random_state!r}; pass None, a non-negative integer or a numpy generator."
         )
     return hashlib.sha256(b"hedgerow random_state " + seed).digest()

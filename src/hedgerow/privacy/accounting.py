@@ -262,10 +262,7 @@ NONE = Fraction(0)
 def check_adjacency(adjacency: str) -> Adjacency:
     if adjacency in get_args(Adjacency):
         return cast(Adjacency, adjacency)
-    raise ConfigurationError(
-        f"adjacency is {adjacency!r}, but the guarantee is stated either for one record added or removed "
-        "or for one record replaced; pass adjacency='add-remove' or 'replace-one'."
-    )
+    raise ConfigurationError(f"adjacency is {adjacency!r}; pass 'add-remove' or 'replace-one'.")
 
 
 @lru_cache(maxsize=4096)

@@ -24,9 +24,8 @@ RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and lo
 NEARER, SECANTS, LONGEST_STEP = Fraction(101, 100), 3, 0.2  # the last in the logarithm of rho
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 NO_AMOUNT = (
-    "no plan of this kind keeps to delta {} at epsilon {}. Either epsilon is so large that the samplers' own error, times "
-    "e^epsilon, is above delta, or both are so small that the noise would be larger than the sampler draws. Pass another "
-    "epsilon, a larger delta, fewer rounds, or delta=0."
+    "no plan of this kind keeps to delta {} at epsilon {}: the samplers' own error, times e^epsilon, is above delta, or the "
+    "noise is larger than they draw. Pass another epsilon, a larger delta, fewer rounds, or delta=0."
 )
 
 

@@ -29,8 +29,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
         raise ConfigurationError(
-            f"{name} is {shown(value)}, but it is the privacy budget and must be a number from 1e-9 to 1e9; "
-            f"pass for example {name}=1.0."
+            f"{name} is {shown(value)}; pass the privacy budget, from 1e-9 to 1e9, such as {name}=1.0."
         )
     return number
 
@@ -40,8 +39,7 @@ def exact_delta(value: object) -> Fraction:
     if number is not None and 0 <= number < 1:
         return number
     raise ConfigurationError(
-        f"delta is {shown(value)}, but it is the probability that the guarantee fails and must be from 0 to below 1; "
-        "pass delta=0 or something like 1e-6."
+        f"delta is {shown(value)}; pass the probability of a failure, from 0 to below 1, such as 1e-6."
     )
 
 

@@ -97,9 +97,8 @@ class Recipe:
         cells = sampling.coin.parts * widest * int(candidates.offsets[-1])
         if max_depth > 1 and cells > MOST_CELLS:  # of the codes that the first tests leave to their children
             raise ConfigurationError(
-                f"trees with a branch for each of so many values need a table of {cells / 2**30:.0f} GiB below their first "
-                f"test, and {MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, a schema that groups the "
-                'values, or a system whose tests have two branches, such as ForestClassifier(candidates="binary").'
+                f"trees with so many branches need a table of {cells / 2**30:.0f} GiB below their first test, and "
+                f"{MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, grouped values or two branches a test."
             )
         levels: list[Level] = []
         paths: list[tuple[Event, ...]] = []

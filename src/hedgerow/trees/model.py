@@ -94,8 +94,7 @@ class Forest:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         if "order" in arrays:
             raise FileFormatError(
-                "the file's trees cut categories in an order of their own, which this version does not read. Load it with "
-                "version 0.3, or fit it again."
+                "the file's trees cut categories in an order of their own; load it with version 0.3, or fit again."
             )
         test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
         roots = array_of(arrays, "roots", np.int32, (None,))
@@ -123,8 +122,7 @@ class Forest:
         held = len(np.unique(test[inner])) * int(candidates.n_codes.max())
         if held > MOST_BRANCHES:
             raise FileFormatError(
-                f"the file's trees have {held} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
-                "are allowed; fit fewer trees, or tests with a branch for each code."
+                f"the file's trees have {held} branches by test and code, of {MOST_BRANCHES} allowed; fit fewer trees."
             )
         return cls(roots, test, first_child, label, candidates, counts)
 

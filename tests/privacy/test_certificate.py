@@ -239,7 +239,7 @@ def test_with_a_delta_the_certificate_says_how_the_steps_add_up():
 def test_what_no_certificate_can_claim(part):
     fields = {"epsilon": Fraction(0), "delta": Fraction(0), "adjacency": "add-remove", "event": Sequence(())}
     assert Certificate("S", "private", **fields).holds
-    with pytest.raises(ValueError, match="from 0 up, and a delta from 0 to below 1, for a record or more"):
+    with pytest.raises(ValueError, match="from 0 up, and a delta from 0 to below 1"):
         Certificate("S", "private", **{**fields, part[0]: part[1]})
 
 

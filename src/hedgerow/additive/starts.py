@@ -95,9 +95,7 @@ def start_on(
         raise ConfigurationError("the curves of init do not go as monotonic_cst says; pass that of its fit.")
     reach = np.abs(start).max(initial=0) + sum(int(np.abs(term.votes).max(initial=0)) for term in joined(terms))
     if reach > MOST_VOTES:
-        raise ConfigurationError(
-            "what init says of a record may be too large for a margin; pass a model that was fitted."
-        )
+        raise ConfigurationError("what init says of a record may be too large for a margin; pass a fitted model.")
     encoder = fine.merged(into)
     return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)
 

@@ -260,7 +260,7 @@ class Curator:
         """
         if score not in SCORES or mechanism not in SELECTIONS:
             raise ConfigurationError(
-                f"pass one of the scores {', '.join(SCORES)}, and of the mechanisms {', '.join(SELECTIONS)}."
+                f"pass a score of {', '.join(SCORES)}, and a mechanism of {', '.join(SELECTIONS)}."
             )
         allowed = np.ones((len(nodes), len(tests)), dtype=np.bool_) if offered is None else np.array(offered)
         selection = SELECTIONS[mechanism](self._budget(epsilon), SCORES[score].range)

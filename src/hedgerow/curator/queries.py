@@ -50,7 +50,7 @@ class Nodes:
 def check_noise(noise: Noise, cells: int, unit: int) -> None:
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
-            f"a record of weight up to {unit} is in {cells} counts of this query; build the noise for that."
+            f"a record of weight {unit} is in {cells} counts of this query; build the noise for that."
         )
 
 

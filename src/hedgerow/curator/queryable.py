@@ -226,9 +226,7 @@ class Queryable:
         if (whole and cuts) or ((whole or bins is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts; neither it nor a round with bins takes splits.")
         if before is not None and (whole or bins is not None or splits is not None or votes is not None):
-            raise ConfigurationError(
-                "a round with the round before it takes no votes, splits or bins, and is not whole."
-            )
+            raise ConfigurationError("a round with the round before it takes no votes, splits, bins, and is not whole.")
         with self._lock:
             table = self._samples.get(halvings) if halvings else self._table
             if table is None:

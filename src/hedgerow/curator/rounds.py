@@ -226,9 +226,7 @@ class Round:
         cells, features = len(by_code), len(self._offsets) - 1
         of_groups = group.shape[1:] == by_code.shape[:2] and group.min() >= 0
         if not of_groups or not penalty.shape == offered.shape == (len(group), cells, features):
-            raise ConfigurationError(
-                "each code of each feature needs a group in each cell, from 0 on; build them anew."
-            )
+            raise ConfigurationError("each code of each feature needs a group in each cell, from 0 on; build them so.")
         self._check(mechanism)
         scores = np.negative(penalty, dtype=np.int64)
         kernels.add_group_scores(by_code, group, self._offsets, int(group.max()) + 1, scores)

@@ -191,9 +191,7 @@ class Published:
             reason = getattr(error, "reason", None) or error
             raise DatasetError(f"{self.url} could not be fetched ({reason}); {self._way_out}.") from error
         if len(archive) > MAX_DOWNLOAD:
-            raise DatasetError(
-                f"{self.url} is larger than {MAX_DOWNLOAD} bytes, so it is not the published archive; {self._way_out}."
-            )
+            raise DatasetError(f"{self.url} is larger than {MAX_DOWNLOAD} bytes, unlike the archive; {self._way_out}.")
         try:
             contents = unpack(archive, self.hashes, self.max_bytes)
         except Exception as error:  # whatever a damaged archive makes the readers raise
@@ -287,9 +285,7 @@ class Dataset:
         n = len(self.y)
         size = math.ceil(n * test_size) if 0 < test_size < 1 else 0
         if not 0 < size < n:
-            raise ConfigurationError(
-                f"test_size={test_size!r} leaves one part of {n} records empty; pass a fraction between 0 and 1."
-            )
+            raise ConfigurationError(f"test_size={test_size!r} leaves one part of {n} records empty; pass a fraction.")
         # The legacy generator, because the published splits came from it.
         order = np.random.RandomState(seed).permutation(n)
         test, train = order[:size], order[size:]

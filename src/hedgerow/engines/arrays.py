@@ -63,7 +63,7 @@ class _OnDisk:
             raise _unkept() from None
         if checksums.of(array) != self.checksum:
             raise EngineError(
-                "codes on disk were altered, so the operation ends, charged. Pass another spill=, or more memory=."
+                "codes on disk were altered, so the operation ends, charged. Pass another spill= or memory=."
             )
         return array
 

@@ -104,9 +104,7 @@ def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
     Codes follow from the schema, so such a code was altered. From here on, checksums protect codes on disk.
     """
     if np.any(codes > (n_codes - 1).astype(codes.dtype)):
-        raise EngineError(
-            "a record has a code that its feature does not have, so nothing was counted. Read them again."
-        )
+        raise EngineError("a record has a code that its feature does not have; nothing was counted. Read them again.")
 
 
 def check_number(records: int) -> None:

@@ -279,9 +279,7 @@ class Records:
         times. Batches that can be read only once then raise ConfigurationError.
         """
         if self._source.fits_only and not fit:
-            raise ConfigurationError(
-                "records of several owners answer fits of an estimator alone: call model.fit(records)."
-            )
+            raise ConfigurationError("records of several owners answer fits and nothing else: call model.fit(records).")
         self._source.check(schema, self.layout(schema))
         if again and not self._source.again:
             raise ConfigurationError("these batches can be read once only; pass a function that opens them, or files.")
@@ -309,9 +307,7 @@ class Records:
             raise another_person(str(schema.person), str(self._group))
         group = schema.person if self._group is None else self._group
         if group is not None and group in (label, *self._drop):
-            raise ConfigurationError(
-                f"{group!r} says who the records are of, so it holds no labels and is not dropped."
-            )
+            raise ConfigurationError(f"{group!r} says who records are of, so it holds no labels and is not dropped.")
         ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
         return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
 
@@ -388,9 +384,7 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
         return frame.map_partitions(answer.frame, meta=answer.frame(frame._meta))
     if kind == "pyspark":
         return frame.mapInArrow(answer.batches, answer.types())
-    raise ConfigurationError(
-        f"a {type(records).__name__} is no hr.Records and no frame of Dask or Spark; use model.predict."
-    )
+    raise ConfigurationError(f"a {type(records).__name__} is no hr.Records, nor of Dask or Spark; use model.predict.")
 
 
 class _Answer:

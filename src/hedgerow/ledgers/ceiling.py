@@ -83,9 +83,7 @@ class Ceiling:
         person: str | None = None,
     ) -> Ceiling:
         if (epsilon is None) == (rho is None):
-            raise ConfigurationError(
-                "a ledger has one ceiling: pass epsilon=..., or rho=... (zero-concentrated DP), and not both."
-            )
+            raise ConfigurationError("a ledger has one ceiling: pass epsilon=..., or rho=..., and not both.")
         if rho is None and draws is not None:
             raise ConfigurationError("draws are capped beside a rho only; pass rho=... too, or leave draws out.")
         draws = DRAWS if draws is None else draws
@@ -131,7 +129,7 @@ class Ceiling:
         label = certificate.system
         if certificate.unprotected:
             raise BudgetExceeded(
-                f"{label} has unprotected steps, so the ledger refused it: {'; '.join(certificate.unprotected)}."
+                f"{label} has unprotected steps, so it was refused: {'; '.join(certificate.unprotected)}."
             )
         if not self.unit.counts(certificate.unit):
             person = f", person={certificate.person!r}" if certificate.person else ""
@@ -163,9 +161,7 @@ class Ceiling:
         after = before + amount
         sums = (after.epsilon, after.delta, after.rho)
         if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in sums) > LONGEST_SUM:
-            raise BudgetExceeded(
-                f"{label} makes the sum of {name} too long a fraction; pass short decimals. Nothing was drawn."
-            )
+            raise BudgetExceeded(f"{label} makes the sum of {name} too long a fraction; pass short decimals.")
         if any(getattr(after, part) > getattr(self, part) for part in self.parts):
             raise BudgetExceeded(
                 f"{label} asks for {self.in_words(amount)}, but {name} has {self.in_words(self.left(before))} left of "
@@ -207,9 +203,7 @@ class Ceiling:
                 break
             low = high
         else:
-            raise ConfigurationError(
-                f"the ceiling says nothing for a delta of {decimal_text(wanted)}; ask for a larger one."
-            )
+            raise ConfigurationError(f"the ceiling says nothing for a delta of {decimal_text(wanted)}; ask for more.")
         for _ in range(SEARCH_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if Fraction(self.delta_at(middle)) <= wanted else (middle, high)
@@ -223,7 +217,7 @@ class Ceiling:
 def _column(name: object) -> str | None:
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= LONGEST_WORDS):
         raise ConfigurationError(
-            f"person is {shown(name)}; pass the name of the column that tells persons apart, or None."
+            f"person is {shown(name)}; pass the name of the column that identifies persons, or None."
         )
     return name
 

@@ -112,7 +112,7 @@ def _check_text(text: object) -> None:
         sound = isinstance(text, str) and "\0" not in text and 0 < len(text.encode()) <= LONGEST and text != ":memory:"
     if not sound:
         raise ConfigurationError(
-            f"the address of a ledger store is a path or a URL of 1 to {LONGEST} bytes of UTF-8 without NUL."
+            f"a ledger store's address is a path or a URL of 1 to {LONGEST} bytes of UTF-8 without NUL."
         )
 
 
@@ -349,10 +349,8 @@ def identify(connection: Connection, address: object, known: str | None, *, crea
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
-            f"{address} was written by a newer hedgerow (format {version}); update hedgerow. Nothing was charged."
+            f"{address} is of a newer hedgerow (format {version}); update hedgerow. Nothing was charged."
         )
     if known not in (None, result):
-        raise ConfigurationError(
-            f"{address} holds another ledger store than the one that was opened; nothing was charged."
-        )
+        raise ConfigurationError(f"{address} holds another ledger store than was opened before; nothing was charged.")
     return result

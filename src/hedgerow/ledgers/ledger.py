@@ -138,7 +138,7 @@ class Ledger:
         amount = ceiling.amount(certificate)
         if os.getpid() != self._process:
             raise BudgetExceeded(
-                f"{label} runs in another process than its ledger, on a copy of the budget; nothing was drawn."
+                f"{label} runs in another process than its ledger, on a copy of it; nothing was drawn."
             )
         key, entry = object(), LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 

@@ -358,7 +358,5 @@ def written(certificate: Certificate) -> dict[str, Any]:
     except (ValueError, RecursionError):
         same = False
     if not same:
-        raise BudgetExceeded(
-            f"{shown(certificate.system)} has a plan that cannot be stored and read again; nothing was drawn."
-        )
+        raise BudgetExceeded(f"{shown(certificate.system)} has a plan that cannot be stored; nothing was drawn.")
     return plain

@@ -158,7 +158,7 @@ class RoundedNormal:
         numerator = math.isqrt(int(variance * Fraction(4) ** bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
             raise ConfigurationError(
-                f"a budget needs noise of deviation {math.sqrt(variance):.3g}, more than is drawn; pass more."
+                f"noise of deviation {math.sqrt(variance):.3g} is more than is drawn; pass a larger budget."
             )
         return Dyadic(numerator, bits)
 

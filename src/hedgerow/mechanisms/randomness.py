@@ -152,7 +152,5 @@ def _seeded_key(random_state: object) -> bytes:
     elif isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         seed = str(int(random_state)).encode()
     else:
-        raise ConfigurationError(
-            f"random_state is {random_state!r}; pass None, a non-negative integer or a numpy generator."
-        )
+        raise ConfigurationError(f"random_state is {random_state!r}; pass None, a whole number or a numpy generator.")
     return hashlib.sha256(b"hedgerow random_state " + seed).digest()

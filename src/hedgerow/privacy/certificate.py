@@ -117,9 +117,7 @@ class Certificate:
     def __post_init__(self) -> None:
         sound = self.epsilon >= 0 and 0 <= self.delta < 1 and self.records_per_person >= 1
         if not sound or not isinstance(self.seeded, bool):
-            raise ValueError(
-                "a certificate claims an epsilon from 0 up, and a delta from 0 to below 1, for a record or more."
-            )
+            raise ValueError("a certificate claims an epsilon from 0 up, and a delta from 0 to below 1, for a record.")
 
     @property
     def claim(self) -> Claim:
@@ -255,9 +253,7 @@ class Certificate:
 
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
     if len(certificate.starts) >= MOST_LISTED:
-        raise ConfigurationError(
-            f"init has {len(certificate.starts)} starts behind it, too many; start from an earlier model."
-        )
+        raise ConfigurationError(f"init has {len(certificate.starts)} starts behind it; start from an earlier model.")
     more = [release[:16] for release in certificate.releases]
     more += [name for text in certificate.assumptions for name in NAMED.findall(text)]
     reasons = tuple(shortened(reason, MOST_REASON) for reason in replace(certificate, starts=()).reasons)
@@ -296,7 +292,7 @@ def certify(
     )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
-            f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
+            f"{system} plans to spend more than it claims: a bug, please report it. Nothing was drawn."
         )
     return certificate
 

@@ -28,9 +28,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     """
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
-        raise ConfigurationError(
-            f"{name} is {shown(value)}; pass the privacy budget, from 1e-9 to 1e9, such as {name}=1.0."
-        )
+        raise ConfigurationError(f"{name} is {shown(value)}; pass the privacy budget, from 1e-9 to 1e9, as {name}=1.0.")
     return number
 
 
@@ -39,7 +37,7 @@ def exact_delta(value: object) -> Fraction:
     if number is not None and 0 <= number < 1:
         return number
     raise ConfigurationError(
-        f"delta is {shown(value)}; pass the probability of a failure, from 0 to below 1, such as 1e-6."
+        f"delta is {shown(value)}; pass a probability of failure, from 0 to below 1, such as 1e-6."
     )
 
 
@@ -91,14 +89,10 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
     if numerator >= 2**digits:
         shift -= numerator.bit_length() - digits
         if shift < 0:
-            raise ConfigurationError(
-                f"a budget of {float(value):.3g} is too large for the samplers; pass a smaller one."
-            )
+            raise ConfigurationError(f"a budget of {float(value):.3g} is too large for samplers; pass a smaller one.")
         numerator = int(value * 2**shift)
     if numerator <= 0:
-        raise ConfigurationError(
-            f"a budget of {float(value):.3g} is too small for the samplers; pass more, or fewer rounds."
-        )
+        raise ConfigurationError(f"a budget of {float(value):.3g} is too small for the samplers; pass a larger one.")
     while shift > 0 and numerator % 2 == 0:
         numerator //= 2
         shift -= 1

@@ -169,9 +169,7 @@ class PrivacyFilter:
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
         result = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate, reserved)
         if not result.total.at_most(self.ceiling):
-            raise BudgetExceeded(
-                "this query would pass the curator's budget on a path; it was not answered, and nothing was drawn."
-            )
+            raise BudgetExceeded("this query would pass the curator's budget; it was not answered, nothing was drawn.")
         return result
 
 

@@ -274,9 +274,7 @@ class Specializations:
             sound = sound and len(edges) > 2 and min(np.diff(edges)) > 0
             sound = sound and edges[0] >= 0 and edges[-1] <= len(self.line)
         if not sound:
-            raise ConfigurationError(
-                "specializations need a weight and two branches or more, ascending along the codes."
-            )
+            raise ConfigurationError("specializations need a weight and two branches or more, ascending along codes.")
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:
         up_to = np.zeros((len(self.line) + 1, histogram.shape[1]), dtype=np.int64)

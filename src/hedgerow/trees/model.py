@@ -93,9 +93,7 @@ class Forest:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
         if "order" in arrays:
-            raise FileFormatError(
-                "the file's trees cut categories in an order of their own; load it with version 0.3, or fit again."
-            )
+            raise FileFormatError("the file's trees cut categories in an order of their own; load it with version 0.3.")
         test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
         roots = array_of(arrays, "roots", np.int32, (None,))
         first_child = array_of(arrays, "first_child", np.int32, test.shape)

@@ -93,7 +93,7 @@ class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
         if self.inclusion < 1:
             if budget.concentrated:
                 raise ConfigurationError(
-                    "only pure epsilon is amplified by a sample; pass delta=0, or let every tree read all records."
+                    "only pure epsilon is amplified by a sample; pass delta=0, or read all records."
                 )
             each = replace(each, amount=before_amplification(each.amount, self.inclusion))
         return Sampling(trees, WeightedCoin(self.inclusion), each)

@@ -80,8 +80,8 @@ class LogOutcome(Link):
             )
         if self.grid.step > COARSEST * low:
             raise ConfigurationError(
-                f"outcome_transform='log' needs a range whose high end is at most {COARSEST * steps:.0f} times its low end, so "
-                f"that the grid tells small outcomes apart. Pass a low end above {low:g}."
+                f"outcome_transform='log' needs a high end of at most {COARSEST * steps:.0f} times the low end {low:g}, so that "
+                "the grid tells small outcomes apart."
             )
         vote_steps = steps / math.log(self.grid.high / self.grid.low)
         exported = OutcomeLog(low, vote_steps, 0, steps, low, high)
@@ -113,8 +113,8 @@ class LogLink(Link):
         low, high = float(self.grid.low), float(self.grid.high)
         if not self.fits(self.grid):
             raise ConfigurationError(
-                "loss='poisson' needs a range that starts at 0 or above, and ends at twice its low end or above, but the "
-                f"outcome's range is {low:g} to {high:g}. Pass such a range, as in hr.Integer(0, 80), or loss='squared'."
+                f"loss='poisson' needs a range from 0 or above to twice its low end or above, not {low:g} to {high:g}. Pass such "
+                "a range, as in hr.Integer(0, 80), or loss='squared'."
             )
         exported = OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, low, high)
         vars(self).update(vote_steps=VOTE_STEPS, origin=math.log(self.grid.high), exported=exported)

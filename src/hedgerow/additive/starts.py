@@ -88,7 +88,7 @@ def start_on(
             moved = replace(moved, votes=whole(moved.votes * scale), unit=unit)
         if most_cuts is not None and len(moved.cuts) > most_cuts:
             raise ConfigurationError(
-                "init holds features that interact as interaction_cst forbids; pass the interaction_cst of init, or None."
+                "init has interactions that interaction_cst forbids; pass the interaction_cst of init."
             )
         terms.append(moved)
     if any(signs) and not holds(terms, signs):
@@ -126,7 +126,7 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
     given, link = model.loss.link, loss.link
     if type(given) is not type(link):
         raise ConfigurationError(
-            f"what adds up in init is the {given.scale}, not that of this fit; pass its loss and outcome_transform."
+            f"init adds up the {given.scale}, unlike this fit; pass its loss and outcome_transform."
         )
     if given == link:
         return model.start, 1.0

@@ -103,9 +103,7 @@ TRANSPARENT_FUNCTIONS = {
 }
 
 
-ENSEMBLES = (
-    "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each of which is an ensemble by itself."
-)
+ENSEMBLES = "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each an ensemble by itself."
 AVERAGE = (
     "It also reads predictions as these numbers. Fit the models one by one and average their predict_proba, or use "
     "StackingClassifier with the column of labels in X, named as target in the schema."

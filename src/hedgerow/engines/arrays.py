@@ -69,9 +69,7 @@ class _OnDisk:
 
 
 def _unkept() -> EngineError:
-    return EngineError(
-        "codes could not be written to disk or read back, so the operation ends, charged. Pass another spill=, or more memory=."
-    )
+    return EngineError("codes could not be written or read back, so the operation ends, charged. Pass another spill=.")
 
 
 class Spill(AbstractContextManager["Spill"]):

@@ -165,9 +165,7 @@ def gathered(futures: Iterable[Future], timeout: Timeout) -> Iterable[tuple[Futu
 
 
 def silent(timeout: float) -> EngineError:
-    return EngineError(
-        f"no worker finished anything for {timeout:g} seconds, so the fit ends, charged. Check them, or pass a larger timeout=."
-    )
+    return EngineError(f"nothing finished for {timeout:g} seconds, so the fit ends, charged. Pass a larger timeout=.")
 
 
 def lost_scheduler() -> EngineError:
@@ -175,9 +173,7 @@ def lost_scheduler() -> EngineError:
 
 
 def lost() -> EngineError:
-    return EngineError(
-        "a partition could not be read or counted by any worker, so the fit ends, charged. The workers' logs say why."
-    )
+    return EngineError("a partition could not be read or counted by any worker; their logs say why. It is charged.")
 
 
 class WorkerShares:

@@ -140,7 +140,7 @@ class Ceiling:
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
-                f"{label} is planned for one record replaced, which says nothing of add-remove; pass adjacency='add-remove'."
+                f"{label} is planned for replace-one, which says nothing of add-remove; pass the latter."
             )
         if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
@@ -171,9 +171,7 @@ class Ceiling:
 
     def raised_to(self, other: Ceiling) -> Ceiling:
         if (self.adjacency, self.unit, self.kind) != (other.adjacency, other.unit, other.kind):
-            raise ConfigurationError(
-                f"a ceiling keeps its kind, adjacency and unit: {self} cannot become {other}; create another ledger."
-            )
+            raise ConfigurationError(f"a ceiling keeps its kind, adjacency and unit: {self} cannot become {other}.")
         if other == self or any(getattr(other, part) < getattr(self, part) for part in self.parts):
             raise ConfigurationError(f"the ceiling is {self}, and can only be raised; pass more.")
         return other
@@ -195,7 +193,7 @@ class Ceiling:
                 number = float(self.epsilon)
                 return number if Fraction(number) >= self.epsilon else math.nextafter(number, math.inf)
             raise ConfigurationError(
-                f"the ceiling's delta of {decimal_text(self.delta)} says nothing for {decimal_text(wanted)}; ask for more."
+                f"the ceiling says nothing for a delta of {decimal_text(wanted)}; pass a larger one."
             )
         low = 0.0
         for high in GRID:  # the bound decreases, and increases again once the term of the draws dominates

@@ -279,9 +279,7 @@ class Selection(ABC):
 
     def check_range(self, name: str, score_range: int) -> None:
         if self.score_range < score_range:
-            raise ConfigurationError(
-                f"the mechanism covers a range of {self.score_range}, but the {name} moves by up to {score_range}."
-            )
+            raise ConfigurationError(f"the range is {self.score_range}, but the {name} moves by up to {score_range}.")
 
     @lazy
     def rate(self) -> Dyadic:

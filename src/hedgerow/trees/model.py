@@ -119,9 +119,7 @@ class Forest:
             raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
         held = len(np.unique(test[inner])) * int(candidates.n_codes.max())
         if held > MOST_BRANCHES:
-            raise FileFormatError(
-                f"the file's trees have {held} branches by test and code, of {MOST_BRANCHES} allowed; fit fewer trees."
-            )
+            raise FileFormatError(f"the file's trees have {held} branches by test and code, above {MOST_BRANCHES}.")
         return cls(roots, test, first_child, label, candidates, counts)
 
 

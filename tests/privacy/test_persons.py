@@ -198,7 +198,7 @@ def test_one_ledger_counts_one_unit(unit, plan, counts, rho, tmp_path):
             expected = plan.records**2 * cost(fit.event).rho if rho else HALF
             assert ledger.spent == expected
         else:
-            with pytest.raises(BudgetExceeded, match="one ledger counts one unit of protection"):
+            with pytest.raises(BudgetExceeded, match="Fit for that"):
                 ledger.reserve(fit)
             assert ledger.spent == 0
     kept.store.verify("d")

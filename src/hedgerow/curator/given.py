@@ -241,9 +241,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
     names = tuple(schema.names)
     if not has_names and call.names and call.names != names and set(names) <= set(call.names):
         raise ConfigurationError(
-            "A tool of scikit-learn passes the columns of X without their names, and these are not the schema's in its order, so "
-            "cells would be read as another feature's. Give it X[list(schema.names)]; behind a ColumnTransformer, "
-            "set_output(transform='pandas') and verbose_feature_names_out=False keep the names."
+            "A tool of scikit-learn passes the columns of X without their names, and not in the schema's order. Give it "
+            "X[list(schema.names)], or set_output(transform='pandas') and verbose_feature_names_out=False to a ColumnTransformer."
         )
     if schema.outcome is not None:
         return False

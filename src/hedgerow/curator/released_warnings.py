@@ -34,10 +34,7 @@ MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say n
 CELLS = 32  # of a range
 FEWEST_VALUES = 3  # whole numbers in a cell
 OWNER = "See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
-CHECK = (
-    "Check the spelling by schema.check(X, y), or hedgerow schema check, which are for the records' owner; if it is right, pass "
-    "more records or a larger epsilon."
-)
+CHECK = f"{OWNER} If it is spelled right, pass more records or a larger epsilon."
 
 
 class ClassEvidence:

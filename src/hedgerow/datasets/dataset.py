@@ -265,9 +265,7 @@ class Dataset:
 
     __repr__ = short_repr
 
-    def split(
-        self, test_size: float, seed: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def split(self, test_size: float, seed: int) -> tuple[npt.NDArray[Any], ...]:
         """Split `X` and `y` at random, as the figures that this library is compared with were split.
 
         The test part is the first ``ceil(n * test_size)`` of ``numpy.random.RandomState(seed).permutation(n)``, the

@@ -104,9 +104,7 @@ class ClusterSource(ABC):
     def _engine(self, rows: Any, facts: list[encode.Facts], progress: Progress) -> Engine: ...
 
     @abstractmethod
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> Iterable[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> Iterable[encode.Counts]:
         """Return the counts of each partition by ``value_counts``."""
 
 

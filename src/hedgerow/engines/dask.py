@@ -45,15 +45,13 @@ PAUSE = 0.1  # seconds before a query is repeated
 
 def client_of(given: Any) -> Any:
     distributed, client = imported("distributed", "records of Dask need dask and distributed", "dask"), given
-    if isinstance(given, distributed.deploy.Cluster):
-        client = given.get_client()
-    elif given is None:
+    if given is None:
         try:
             client = distributed.default_client()
         except ValueError:
             raise ConfigurationError("there is no Dask client; make one or pass client=.") from None
     elif not isinstance(given, distributed.Client):
-        raise ConfigurationError(f"client is a {type(given).__name__}; pass a distributed.Client or a cluster.")
+        raise ConfigurationError(f"client is a {type(given).__name__}; pass a distributed.Client.")
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
         raise ConfigurationError("the Dask client is asynchronous, but a fit waits; make it without asynchronous=True.")
     return client
@@ -124,9 +122,7 @@ class DaskSource(ClusterSource):
         shares = WorkerShares(self.client, table, facts, rows.rows, rows.again)
         return DaskEngine(self.client, table, shares, len(facts), self.timeout, progress)
 
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> list[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> list[encode.Counts]:
         result = self._each(_count, given, own=chosen)
         try:
             return self._once_each(result, _same, progress)

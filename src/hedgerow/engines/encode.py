@@ -26,7 +26,6 @@ from hedgerow.schema import Schema
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
 from hedgerow.table.reading import Codes, Labels
 
-Found = tuple[Codes, Labels]
 Fact = tuple[int, bytes]  # what the driver knows of a partition: how many records it has, and their checksum
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 

@@ -184,7 +184,7 @@ class Records:
             Without it, "01" is 1 in some blocks of a file, which cannot be detected later.
         label, group, drop
             As in ``from_parquet``.
-        client : distributed.Client, cluster, or None
+        client : distributed.Client or None
             The client whose workers count. None: the current client.
         timeout : float
             A fit ends with an ``EngineError`` if no answer comes for this number of seconds. The answers of all workers to a

@@ -92,9 +92,7 @@ class SparkSource(ClusterSource):
     def _engine(self, rows: Stores, facts: list[encode.Facts], progress: Progress) -> SparkEngine:
         return SparkEngine(self._context, rows, facts, self._jobs, progress)
 
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> Iterable[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> Iterable[encode.Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(encode.value_counts, *given), chosen)))
         counted = self.frame.mapInArrow(partial(_counts, sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
         result = self._jobs.run(counted.collect, progress.read)

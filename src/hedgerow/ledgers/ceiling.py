@@ -134,8 +134,7 @@ class Ceiling:
         if not self.unit.counts(certificate.unit):
             person = f", person={certificate.person!r}" if certificate.person else ""
             raise BudgetExceeded(
-                f"{label} protects {certificate.unit} and the ledger {self.unit}; one ledger counts one unit of protection. "
-                "Fit for the ledger's unit, or open another ledger with "
+                f"{label} protects {certificate.unit} and the ledger {self.unit}. Fit for that, or open another ledger with "
                 f"records_per_person={certificate.records_per_person}{person}. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":

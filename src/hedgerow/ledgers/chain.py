@@ -68,8 +68,7 @@ class ChainLink:
 
 def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
     return LedgerDamaged(
-        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; keep the store as it is, and compare it "
-        "with a copy."
+        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; compare the store with a copy."
     )
 
 
@@ -343,6 +342,5 @@ def is_line(text: object, longest: int) -> bool:
 
 def unknown(name: str, address: str) -> ConfigurationError:
     return ConfigurationError(
-        f"there is no ledger {shown(name)} in {address}; create it with store.create(name, epsilon=...) or "
-        "`hedgerow budget create`."
+        f"there is no ledger {shown(name)} in {address}; see store.create(name, epsilon=...), `hedgerow budget create`."
     )

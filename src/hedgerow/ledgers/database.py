@@ -33,12 +33,7 @@ from hedgerow.errors import (
 ENVIRONMENT = "env:"
 # Query parameters of a URL that may be shown. Any other may be a credential, so it is never shown.
 PUBLIC = frozenset(
-    """
-    application_name channel_binding client_encoding connect_timeout dbname gssencmode host hostaddr keepalives
-    keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts passfile port
-    require_auth service sslcert sslkey sslmode sslnegotiation sslrootcert target_session_attrs tcp_user_timeout
-    user
-    """.split()
+    "application_name connect_timeout dbname host hostaddr passfile port service sslcert sslkey sslmode sslrootcert user".split()
 )
 # A URL without its slashes is no path, which is shown.
 MISSPELT = re.compile(r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE)
@@ -184,8 +179,7 @@ class Database:
         if result.st_nlink > 1 or os.path.realpath(path) in _mount_points():
             why = "has hard links" if result.st_nlink > 1 else "is mounted by itself"
             raise self._unavailable(
-                f"the file {why}, and what is charged under its other name would not be seen here; keep one name, and mount "
-                "whole folders"
+                f"the file {why}, so charges under its other name are not seen here; keep one name, and mount whole folders"
             )
         return True
 
@@ -258,8 +252,7 @@ def _server_engine(url: URL, writing: bool, create: bool) -> Engine:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
             if connection.exec_driver_sql("SHOW fsync").scalar_one() != "on":
                 raise LedgerUnavailable(
-                    f"the ledger store's server at {url.host or 'its socket'} runs with fsync off, so it may forget what was "
-                    "charged; set fsync = on. Nothing was charged and nothing was drawn."
+                    f"the server at {url.host or 'its socket'} runs with fsync off; set it on. Nothing was charged or drawn."
                 )
 
     event.listen(engine, "begin", begin)

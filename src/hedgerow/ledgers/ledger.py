@@ -275,7 +275,6 @@ def count_fit(kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
         return None
     together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
     return (
-        f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to "
-        f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
-        "beyond; hr.PrivateSearchCV chooses parameters within one budget."
+        f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to {together}, "
+        "and every further one adds its own. Pass ledger=hr.Ledger(epsilon=...), or search by hr.PrivateSearchCV."
     )

@@ -237,7 +237,7 @@ def _reopened(address: str, known: str | None) -> LedgerStore:
 def _text(value: object, what: str, longest: int) -> str:
     if not is_line(value, longest):
         raise ConfigurationError(
-            f"{what} is {shown(value)}, and must be a line of 1 to {longest} printable characters, without spaces around it."
+            f"{what} is {shown(value)}; pass a stripped line of 1 to {longest} printable characters."
         )
     return str(value)
 
@@ -291,12 +291,8 @@ class StoredLedger(Ledger):
                     for head in books.lineage(self.name):
                         books.append(head, state, {"reservation": reservation}, head.standing)
             except HedgerowError as problem:  # the plan stays charged; only how it ended is not recorded
-                warnings.warn(
-                    f"that {label} {state} could not be noted, so its entry stays unfinished and its charge stands: "
-                    f"{problem}",
-                    UserWarning,
-                    stacklevel=3,
-                )
+                text = f"that {label} {state} could not be noted, so its entry stays unfinished and its charge stands: {problem}"
+                warnings.warn(text, UserWarning, stacklevel=3)
 
         charged = ExitStack()
         charged.push(end)

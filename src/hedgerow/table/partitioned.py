@@ -282,13 +282,6 @@ class Engine(Protocol):
         """Drop all that is kept of the records. There are no queries after this."""
 
 
-class NoisyEngine(Engine, Protocol):
-    """Where partitions are counted by owners, each of whom adds a share of noise to its answer."""
-
-    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
-        """Return the sum of the answers of all partitions, each with its share of the noise."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Made:
     """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
@@ -442,11 +435,12 @@ class PartitionedTable:
 class OwnersTable(PartitionedTable):
     """Records of owners who add the noise: it answers sums of channels, with noise in shares, and no other query."""
 
-    _engine: NoisyEngine
+    _engine: Any  # an ``Engine`` whose ``ask`` takes a noise as well, of which each owner adds a share
 
     def answer(self, query: Query) -> Integers:
         raise ConfigurationError("owners who add noise send sums with it, and nothing else.")
 
     def noisy_sums(self, query: Sums, noise: DiscreteGaussian) -> Integers:
         with self._lock:
-            return self._engine.ask(self._task(query), noise)
+            answer: Integers = self._engine.ask(self._task(query), noise)
+            return answer

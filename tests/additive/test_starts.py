@@ -278,7 +278,7 @@ def test_a_start_says_the_same_outcomes_on_another_grid(kind, link, low, other):
 def test_what_adds_up_must_be_the_same():
     grid = OutcomeGrid(0.5, 10.0, 1 << 20)
     model = regression(Squared, LogOutcome, grid)
-    with pytest.raises(ConfigurationError, match="what adds up in init is the log outcome"):
+    with pytest.raises(ConfigurationError, match="init adds up the log outcome"):
         start_on(
             model, Encoder(hr.Schema(FINE, outcome=hr.Numeric(0.5, 10)), 255), Squared(1, 1.0, 1.0, 500, Link(grid))
         )

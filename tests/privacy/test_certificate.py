@@ -362,7 +362,7 @@ SCHEMA = hr.Schema({"a": hr.Numeric(0, 1)}, classes=[0, 1])
 
 
 def test_a_plan_above_its_claim_never_runs():
-    with pytest.raises(BudgetExceeded, match="nothing was drawn"):
+    with pytest.raises(BudgetExceeded, match="othing was drawn"):
         certify("S", Pure(Fraction(2), "m", "p"), SCHEMA, variant="private", claim=ONE, seeded=False)
     made = certify("S", Pure(Fraction(1), "m", "p"), SCHEMA, variant="private", claim=ONE, seeded=False)
     assert made.holds

@@ -533,7 +533,7 @@ def test_what_is_no_start_is_refused(init, words):
 def test_another_loss_is_refused():
     init = hr.HedgerowRegressor(schema=NUMBERS.replace(outcome=hr.Numeric(0, 9)), loss="poisson", random_state=0)
     init.fit(some(0, 500), OUTCOMES[:500])
-    with pytest.raises(ConfigurationError, match="what adds up in init is the log outcome"):
+    with pytest.raises(ConfigurationError, match="init adds up the log outcome"):
         hr.HedgerowRegressor(schema=NUMBERS, init=init).fit(some(0, 500), OUTCOMES[:500])
 
 

@@ -268,7 +268,6 @@ def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
 
 
 def rows_of(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return how cells and codes count in ``averages``, (parts, cells * codes)."""
     cells, codes, _ = term.votes.shape
     rows = averages(term, features, np.eye(cells * codes).reshape(cells, codes, -1))
     return rows.reshape(-1, cells * codes)

@@ -63,7 +63,6 @@ class Loss(ChannelRule):
 
     @lazy
     def scores(self) -> ChannelRule:
-        """The gradients alone, for queries that select and measure nothing."""
         rule: ChannelRule = replace(cast(Any, self), measures=False)
         return rule
 

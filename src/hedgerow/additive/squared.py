@@ -380,7 +380,6 @@ class Spread:
         return math.sqrt(self.clipped(math.inf)[0])
 
     def around(self, center: float) -> Spread:
-        """Return how absolute distances from a value spread; each bin is even."""
         ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
         parts = (np.arange(EVEN_PARTS) + 0.5) / EVEN_PARTS
         places = np.abs(self.edges[:-1, None] + np.diff(self.edges)[:, None] * parts - center)

@@ -160,7 +160,6 @@ def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
 
 
 def _names(module: str, function: str, values: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the names of the columns that a tool passes on, in their order; of steps before the last one without prefixes."""
     tool = values.get("self", values.get("ensemble"))
     if module != "sklearn.pipeline":
         names = getattr(tool, "feature_names_in_", None)

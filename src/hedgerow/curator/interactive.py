@@ -298,10 +298,7 @@ def public_draws(curator: Curator) -> Callable[..., Any]:
 
 
 def for_learner(curator: Curator, text: str, epsilon: Fraction, event: Event) -> Queryable:
-    """Reserve the cost of a learner's plan, or raise BudgetExceeded, and return the queryable that a learner needs.
-
-    ``text`` and ``epsilon`` are added to the curator's queries.
-    """
+    """Reserve the cost of a learner's plan, or raise BudgetExceeded, and return the queryable that a learner needs."""
     queryable = curator._queryable.for_learner(event)
     curator._questions.append(Question(text, 1, epsilon))
     return queryable

@@ -41,7 +41,7 @@ class ClassEvidence:
     def __init__(self, n_classes: int) -> None:
         self.sums = np.zeros(n_classes)
         self._weighed, self._largest = np.zeros(n_classes), np.full(n_classes, -math.inf)
-        self._variance = self._precision = 0.0
+        self.variance = self._precision = 0.0
         self._cells = 0
 
     def add(self, counts: npt.NDArray[Any], deviation: float) -> None:
@@ -52,17 +52,12 @@ class ClassEvidence:
         self.sums += total
         self._weighed += total / deviation**2
         self._largest = np.maximum(self._largest, cells.max(axis=0) / deviation)
-        self._variance += len(cells) * deviation**2
+        self.variance += len(cells) * deviation**2
         self._precision += len(cells) / deviation**2
         self._cells += len(cells)
 
     @property
-    def deviation(self) -> float:
-        return math.sqrt(self._variance)
-
-    @property
     def hidden(self) -> Truth:
-        """Which classes do not stand out, in all counts added up or in one of them. Of no counts none is hidden."""
         if not self._cells:
             return np.zeros(len(self.sums), dtype=np.bool_)
         both = 1 if self._cells == 1 else 2
@@ -85,9 +80,9 @@ def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[s
     sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10])
     return (
         f"no released count of {'classes' if len(places) > 1 else 'class'} {_names([classes[k] for k in places])} stands out "
-        f"from its noise: the counts add up to {sums}, with noise of standard deviation {evidence.deviation:.3g}. Few records, "
-        "or none, have such a label as the schema spells it, or the noise hides them: a model may never predict such a class, "
-        f"and the figures of a report card may leave it out. {CHECK}",
+        f"from its noise: the counts add up to {sums}, with noise of standard deviation {math.sqrt(evidence.variance):.3g}. Few "
+        "records, or none, have such a label as the schema spells it, or the noise hides them: a model may never predict it, and "
+        f"the figures of a report card may leave it out. {CHECK}",
     )
 
 

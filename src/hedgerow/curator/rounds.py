@@ -127,7 +127,6 @@ class Splits:
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def scores(self, sums: Integers, offsets: Integers) -> Integers:
-        """Return, of sums (cells, groups, codes, channels), the absolute ones over the cells of each cut, (cuts, features)."""
         whole, by_feature = self.whole(sums)[:, None], []
         for p in range(len(self.by)):
             own = sums[:, self.starts[p] : self.starts[p + 1]]
@@ -137,7 +136,6 @@ class Splits:
         return np.concatenate(by_feature)
 
     def sums(self, sums: Integers, number: int) -> Integers:
-        """Return the sums by cell and code under a cut, (2 * cells, codes, channels): both sides of each cell in turn."""
         whole, first_side = self.whole(sums), self.cut(number).side == 0
         p = list(self.by).index(self.cut(number).by)
         groups = np.unique(self.group[p][first_side]) + self.starts[p]

@@ -98,10 +98,7 @@ class Checksums:
 
 
 def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
-    """Raise EngineError if a code is beyond its feature's codes: kernels do not check them again.
-
-    Codes follow from the schema, so such a code was altered. From here on, checksums protect codes on disk.
-    """
+    """Raise EngineError if a code is beyond its feature's codes: kernels do not check, and checksums keep them as they are."""
     if np.any(codes > (n_codes - 1).astype(codes.dtype)):
         raise EngineError("a record has a code that its feature does not have; nothing was counted. Read them again.")
 

@@ -265,10 +265,7 @@ class Records:
         return getattr(self._source, "premises", ())
 
     def proposed(self, certificate: Certificate, reading: Reading) -> Self:
-        """Return the records for the fit of a certificate, whose owners, where there are several, agreed to it.
-
-        EngineError if one of them refuses; nothing was charged.
-        """
+        """Return the records for the fit of a certificate, or raise EngineError if one of several owners refuses it."""
         propose = getattr(self._source, "proposed", None)
         return self if propose is None else replace(self, _source=propose(certificate, reading))
 

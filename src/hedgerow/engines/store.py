@@ -159,7 +159,6 @@ def _checksums(key: bytes) -> ArrayChecksums:
 
 
 def disk_store(table: str, key: bytes, place: int, facts: Sequence[Facts] = ()) -> DiskStore:
-    """Return where this executor keeps a partition of a table: on one of the disks that Spark gives it."""
     folders = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
     return DiskStore(Path(folders[place % len(folders)]), table, key, facts)
 

@@ -304,7 +304,6 @@ class Books:
         return [self.head(each, lock=True) for each in reversed(names)]
 
     def written(self, name: str) -> StoredChain:
-        """Return a ledger's row and links unchecked. Checks take longer and are made after the transaction."""
         row = self._row(name)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])

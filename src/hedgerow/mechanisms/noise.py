@@ -59,7 +59,6 @@ class Geometric:  # eDPRF: equation 4
         return math.sqrt(2) / float(self.rate.fraction)
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
-        """Return what one batch costs; its draws are exact, however many they are."""
         epsilon = self.rate.fraction * self.sensitivity
         return Pure(epsilon, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
 
@@ -469,7 +468,6 @@ class Basis:
         return np.asarray(np.matmul(self.matrix, sums))
 
     def sums(self, answer: Integers) -> Integers:
-        """Return the sums by least squares, rounded, of an answer with noise (cells, codes, channels)."""
         return np.asarray(np.rint(np.linalg.solve(self.matrix.astype(np.float64), answer)), dtype=np.int64)
 
     @lazy

@@ -283,9 +283,7 @@ def certify(
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = accounting.Sequence((accounting.Unprotected(reason), event))
     releases, reasons = ((), {}) if schema is None else (tuple(schema.releases), schema.reasons)
-    public: tuple[str, ...] = ()
-    for name, why in [*reasons.items()][:MOST_LISTED]:
-        public += (f"{shortened(repr(name), MOST_NAME)}: {why}",)
+    public = tuple(f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in [*reasons.items()][:MOST_LISTED])
     lists: dict[str, Any] = {"releases": releases, "assumptions": assumptions, "public": public, "premises": premises}
     certificate = Certificate(
         system, variant, event=event, seeded=seeded, person=person, starts=starts, **vars(claim), **lists

@@ -303,10 +303,7 @@ class Frontier:
 
 
 class PartitionedTable:
-    """Records in partitions behind an engine; see ``Table`` for its queries.
-
-    Every query goes to all partitions with the log of all commands, so an engine may repeat it on another worker.
-    """
+    """Records in partitions behind an engine, which may repeat queries: each has the log of all commands. See ``Table``."""
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self.n_classes = engine, n_classes

@@ -95,10 +95,7 @@ def classes_of(encoder: Encoder, y: Any) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class OneClass:
-    """The part of a ``Reading`` that is the same for all whose records have one class or none.
-
-    Its name, which checksums belong to, is its own, since no other reading has the same codes.
-    """
+    """The part of a ``Reading`` of one class whose codes, and so whose name, no other reading has."""
 
     schema: Schema
     name: str = field(default_factory=lambda: secrets.token_hex(8), kw_only=True)

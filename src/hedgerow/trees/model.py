@@ -204,7 +204,6 @@ def _sizes(forest: Forest, asked: Integers, level: npt.NDArray[np.int32], parent
 
 
 def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
-    """Return class counts that are consistent from the leaves, whose sizes are given, to the roots, of shape (nodes, classes)."""
     released = np.maximum(forest.counts if forest.counts is not None else 0, 0).astype(np.float64)
     total = released.sum(axis=1, keepdims=True)
     share = np.where(total > 0, released / np.maximum(total, 1e-300), 1 / released.shape[1])

@@ -48,15 +48,6 @@ class Claim:  # eDPRF: definition 1
         How neighbors differ.
     records_per_person : int
         1 for single records.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
-    >>> model.certificate_.claim.epsilon
-    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -165,15 +156,6 @@ class Unit:
     person : str or None
         The column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that nobody
         has more records is the owner's promise.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
-    >>> str(model.certificate_.unit)
-    'a record'
     """
 
     records: int = 1

@@ -183,7 +183,7 @@ def test_ledgers_hold_their_adjacency():
     ledger = hr.Ledger(epsilon=2.0, adjacency="replace-one")
     curator_of(epsilon=1.0, adjacency="replace-one", ledger=ledger)
     assert ledger.spent == 1
-    with pytest.raises(BudgetExceeded, match="one record replaced"):
+    with pytest.raises(BudgetExceeded, match="planned for replace-one"):
         curator_of(epsilon=0.1, adjacency="replace-one", ledger=hr.Ledger(epsilon=2.0))
 
 

@@ -24,7 +24,7 @@ from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder
-from hedgerow.table import Keep, Share, Sizes, keep_of
+from hedgerow.table import Coded, Keep, Share, Sizes, keep_of
 from hedgerow.table.reading import least
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore:the noisy number of records")
@@ -107,7 +107,7 @@ def test_every_private_form_writes_the_same_file(case, cluster, tmp_path):
 
 
 def table_of(records, schema, most=2):
-    return records.table(Encoder(schema, 4), keep_of(records.groups_by(schema), most, Randomness(0)))
+    return records.read(Coded(Encoder(schema, 4)), keep_of(records.groups_by(schema), most, Randomness(0)))
 
 
 @pytest.mark.parametrize("cluster", ["dask"], indirect=True)

@@ -22,6 +22,7 @@ from hedgerow.engines import local
 from hedgerow.engines.local import LocalSource, Spill
 from hedgerow.reading.streams import Files
 from hedgerow.schema import Encoder
+from hedgerow.table import Coded
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -164,7 +165,7 @@ TIMES = {
 
 
 def codes(records, schema, max_bins=8):
-    table = records.table(Encoder(schema, max_bins))
+    table = records.read(Coded(Encoder(schema, max_bins)))
     parts = table._engine._partitions
     together = [np.concatenate([part.arrays[name] for part in parts]) for name in ("codes", "labels")]
     return np.column_stack(together)

@@ -133,7 +133,7 @@ def test_a_variable_is_looked_up_when_it_is_used_and_never_shown(tmp_path, monke
             monkeypatch.delenv("BUDGETS", raising=False)
         else:
             monkeypatch.setenv("BUDGETS", value)
-        with pytest.raises(ConfigurationError, match="the environment variable BUDGETS names no ledger store"):
+        with pytest.raises(ConfigurationError, match="the environment variable BUDGETS holds no path"):
             named.url()
     monkeypatch.chdir(tmp_path)
     for value, driver, database_ in (

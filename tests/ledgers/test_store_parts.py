@@ -222,7 +222,7 @@ UNWRITABLE = {
 @pytest.mark.parametrize("parts", UNWRITABLE.values(), ids=UNWRITABLE)
 def test_a_plan_that_cannot_be_written_or_read_is_not_booked(made, parts):
     ledger = made.create("a", epsilon=1)
-    with pytest.raises(BudgetExceeded, match=r"cannot be written down .* nothing was drawn"):
+    with pytest.raises(BudgetExceeded, match=r"cannot be stored; nothing was drawn"):
         ledger.reserve(replace(fit("0.1"), **parts))
     assert ledger.entries == ()
     ledger.reserve(fit("0.1", event=nested(DEEPEST_EVENT)))

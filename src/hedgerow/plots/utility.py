@@ -42,7 +42,6 @@ class PrivacyUtilityDisplay(Display):
     lines: Sequence[Line]
     reported: Sequence[Line] = field(default=(), kw_only=True)
     measure: str = field(default="accuracy", kw_only=True)
-    x: str = field(default="epsilon", kw_only=True)
     log: bool = field(default=True, kw_only=True)
     order: Sequence[str] = field(default=(), kw_only=True)
 
@@ -66,7 +65,7 @@ class PrivacyUtilityDisplay(Display):
             ax.set_xscale("log")
             ax.set_xticks(values, [f"{value:g}" for value in values])
             ax.minorticks_off()
-        framed(ax, "", shown(self.x), shown(self.measure))
+        framed(ax, "", "epsilon", shown(self.measure))
         ax.grid(alpha=0.25)
         if legend and self.artists_:
             ax.legend(self.artists_.values(), map(shown, self.artists_), frameon=False, fontsize=9)

@@ -83,8 +83,8 @@ def _fill(ax: Any, results: Results, panel: Panel, form: Form) -> dict[str, Any]
     ]
     # The same colors in all rows
     order = list(dict.fromkeys(curve.label for curve in curves if curve.form is not None))
-    words = {"measure": panel.measure, "x": axis.words}
-    display = PrivacyUtilityDisplay(lines, reported=reported, log=axis.log, order=order, **words).plot(ax, legend=False)
+    display = PrivacyUtilityDisplay(lines, reported=reported, log=axis.log, order=order)
+    display.plot(ax, legend=False)
     scale = math.log if axis.log else float
     least = LEAST_GAP * (scale(max(axis.values)) - scale(min(axis.values)))
     ticks: list[float] = []  # whose labels do not run into each other

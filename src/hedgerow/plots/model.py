@@ -118,9 +118,8 @@ class ImportancesDisplay(Display):
     def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
         """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on."""
         model = estimator.model_
-        importances, noise = estimator.feature_importances_, None
-        if isinstance(model, AdditiveModel):
-            noise = noise_by_feature(model)
+        importances = estimator.feature_importances_
+        noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
         given = {"words": model.importance_rule, "max_features": max_features}
         return cls(estimator.schema_.names, importances, noise, **given).plot(ax)
 

@@ -47,6 +47,7 @@ SYSTEMS = {
     "tradition_spl_imp R2": system(hr.TraditionClassifier, "shared", reading="undivided", split="permute-and-flip"),
     "tradition_leaf_imp R2": system(hr.TraditionClassifier, "shared", reading="undivided", leaf="label"),
     "diffprf_deng": system(hr.DengDiffPRFClassifier, "shared"),
+    "diffprf_deng arithmetic": system(hr.DengDiffPRFClassifier, "shared", levels="arithmetic"),
     "diffprf_linear": system(hr.DiffPRFLinearClassifier, "shared"),
     "tpdprf": system(hr.TpDPRFClassifier, "shared"),
 }

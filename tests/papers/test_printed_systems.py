@@ -108,7 +108,7 @@ def test_small_nodes_end_where_mu_et_al_say(size, splits):
 
     # N / (t K) < sqrt(2) / eps', with t = 5 branches, K = 3 classes and eps' = 1
     schema = Schema({"c": Categorical(["a", "b", "c"])}, classes=["no", "yes", "maybe"])
-    plan = forest_plan(shipped("diffprf_deng"), schema, Fraction(3), n_estimators=1, max_depth=1)
+    plan = forest_plan(shipped("diffprf_deng arithmetic"), schema, Fraction(3), n_estimators=1, max_depth=1)
     model = plan.fit_raw({"c": ["a"] * size}, ["no"] * size, Noiseless(1))
     assert (model.feature[0] >= 0) == splits
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import ClassVar
 
 from hedgerow import trees
+from hedgerow.errors import ConfigurationError
 from hedgerow.estimator import Plan, PublicCoins
 from hedgerow.mechanisms import SELECTIONS, Exponential, PermuteAndFlip
 from hedgerow.papers.forest import Bootstrap, FixedSize, PaperForest, PaperTree, PrintedForest, Samples, TwoPhases
 from hedgerow.papers.noise import RealExponential, RealPermuteAndFlip
 from hedgerow.papers.records import cut_ranges, node_bins, schema_bins
-from hedgerow.parameters import Choice, parameter
+from hedgerow.parameters import Choice, WholeNumber, parameter
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Schema
 from hedgerow.scores import Gini, mixed, multiway
@@ -191,28 +193,36 @@ class TraditionClassifier(PaperTree):
 
 
 EASY = Fraction(3, 10)
+LEVELS: Mapping[str, trees.Levels] = {
+    "geometric": trees.Geometric(),
+    "arithmetic": trees.Linear(1, 0),
+    "uniform": trees.UNIFORM,
+}
 
 
 class RivalForest(PaperForest):
-    """``DiffPRFsClassifier`` with other ``_levels``, in both forms.
+    """``DiffPRFsClassifier`` with other level budgets, in both forms.
 
     Published: bootstrap samples, intervals between the values of a node, n + 1 selections, and noisy numbers of records.
     Defaults  25 trees of 5 tests [inferred]; private: 3 trees of 4 tests, cuts on a grid of 128 cells [our choice].
     """
 
-    _levels: ClassVar[trees.Levels]
     _private_size = Size(3, 4, 128)
     _published_size = Size(25, 5, 128)
     _former: ClassVar[Mapping[str, object]] = {"split": "merged", "assignment": "all-records"}
 
+    @abstractmethod
+    def _levels(self) -> trees.Levels:
+        """Return how the levels of a tree share its budget."""
+
     def _private(self, schema: Schema, depth: int) -> trees.Recipe:
-        return interval_forest(self._levels)
+        return interval_forest(self._levels())
 
     def _published(self) -> PrintedForest:
         return PrintedForest(
             samples=Bootstrap(),
             tests=cut_ranges,
-            levels=self._levels,
+            levels=self._levels(),
             sharing="halved",
             selection=RealExponential,
             leaf="counts",
@@ -229,24 +239,43 @@ class DengDiffPRFClassifier(RivalForest):
 
     Releases, costs, departs, published
               as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
+
+    Parameters
+    ----------
+    levels : {"geometric", "arithmetic", "uniform"}
+        How the levels of a tree share its budget.
     """
 
-    _levels = trees.Geometric()
-    _former: ClassVar[Mapping[str, object]] = {**RivalForest._former, "levels": "geometric"}
+    levels: str = parameter(Choice(tuple(LEVELS)), default="geometric")
+
+    def _levels(self) -> trees.Levels:
+        return LEVELS[self.levels]
 
 
 class DiffPRFLinearClassifier(RivalForest):
     """Differentially private random forest whose level budgets are linear in the level (DiffPRF_linear).
 
     Dong, Zhang, Xu, Wang and Liu, Journal of Database Management 33(2), 2022. The share of level k, 1 for the root, is
-    proportional to k + 1. The paper leaves both coefficients to the user; these are ours [inferred].
+    proportional to ``slope`` k + ``constant``. The paper leaves both to the user; the defaults are ours [inferred].
 
     Releases, costs, departs, published
               as ``DiffPRFsClassifier``, with these level budgets (docs/proofs/diffprfs.md).
+
+    Parameters
+    ----------
+    slope, constant : int
+        The coefficients, which are not both 0. Slope 0 gives every level the same; constant 0 is the arithmetic allocation.
     """
 
-    _levels = trees.Linear(1, 1)
-    _former: ClassVar[Mapping[str, object]] = {**RivalForest._former, "slope": 1, "constant": 1}
+    slope: int = parameter(WholeNumber(0, 1000), default=1)
+    constant: int = parameter(WholeNumber(0, 1000), default=1)
+
+    def _levels(self) -> trees.Levels:
+        if self.slope == self.constant == 0:
+            raise ConfigurationError(
+                "slope and constant are both 0, so no level has a budget; make one of them positive."
+            )
+        return trees.Linear(self.slope, self.constant)
 
 
 class TpDPRFClassifier(PaperForest):

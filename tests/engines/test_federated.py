@@ -629,12 +629,42 @@ def test_a_refused_query_changes_no_answer(tmp_path):
     for restarts in (False, True):
         west = wired.owners_of.transport.owners["west"] = wired.owners_of.started("west")
         for noise, commands in ((replace(good, squared_sensitivity=Fraction(1, 2)), ((1, Merge(into)),)), (good, ())):
-            content = messages.packed({**query, "commands": commands, "noise": noise})
+            content = messages.packed({**query, "commands": commands, "end": 1, "noise": noise})
             replies.append(told(west, {**request, "number": 2, "content": content}))
             if restarts:
                 west = wired.owners_of.started("west")
-    assert "refused" in replies[0]
+    assert "the noise is less" in replies[0]["refused"]
     assert np.array_equal(replies[1]["vector"], replies[3]["vector"])
+
+
+def test_commands_come_once_and_in_order(tmp_path):
+    """Else a query has one number and one mask, but another answer after a restart, which carries out all commands anew."""
+    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    wired.noise(good, 1)
+    request = next(request for name, request, _ in wired.asked() if name == "west")
+    query = messages.unpacked(request["content"])
+    half = np.arange(int(wired.table._n_codes[0])) // 2
+    merge = Merge((half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist())))
+    west = wired.owners_of.transport.owners["west"]
+    refused = {"refused": "the commands of a query are not in order"}
+    first = {**query, "nonces": (), "end": 5}
+    assert "vector" in told(west, {**request, "number": 2, "content": messages.packed(first)})
+    for commands, end in (
+        (((3, merge),), 6),  # below the end of the query before, whose cache leaves it out
+        (((5, merge),), 6),
+        (((7, merge), (6, merge)), 7),
+        (((6, merge), (6, merge)), 6),
+        (((7, merge),), 6),
+        ((), 4),
+        (((True, merge),), 6),
+        ((("6", merge),), 6),
+    ):
+        content = messages.packed({**first, "commands": commands, "end": end})
+        assert told(west, {**request, "number": 3, "content": content}) == refused, (commands, end)
+    content = messages.packed({**first, "commands": ((6, merge),), "end": 6})
+    before = told(west, {**request, "number": 3, "content": content})
+    after = told(wired.owners_of.started("west"), {**request, "number": 3, "content": content})
+    assert np.array_equal(before["vector"], after["vector"])
 
 
 @pytest.mark.parametrize("name", ["classifier", "regressor"])
@@ -676,6 +706,15 @@ def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
         assert not decision.refusals
         assert words in dict(decision.rows(None))["Who is trusted"]
         assert words in decision.entry("t")["trust_model"]
+
+
+@pytest.mark.parametrize(("colluding", "shares"), [(0, 3), (1, 2)])
+def test_an_owner_who_knows_its_own_share_is_one_of_those_who_collude(tmp_path, colluding, shares):
+    """Each owner sees released values, from which it takes off its own share: m - 1 shares are left."""
+    owners = Owners(tmp_path, made_up(CLASSES), colluding=colluding)
+    kind, schema, given = MODELS["classifier"]
+    model = fitted(kind, schema, {**given, "noise_shares": shares}, owners.records())
+    assert ("each owner knows its own share of the noise" in model.certificate_.details()) == (colluding == 0)
 
 
 @pytest.mark.parametrize("colluding", [-1, 2, 3])

@@ -39,6 +39,10 @@ MASKS = (
     "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or "
     "more keep theirs to themselves, and follow the protocol"
 )
+OWNERS = (
+    "owners who do not study what is released: each owner knows its own share of the noise, so with colluding=0 the guarantee is for "
+    "everybody but the owners"
+)
 PERSONS = (
     "persons of one owner each: owners do not compare ids, so whoever is in the data of several owners is protected as "
     "several persons are"
@@ -140,7 +144,8 @@ def records(
         each person are read at each owner.
     colluding : int, optional
         None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
-        guarantee holds against a coordinator who colludes with up to c of them. Needs an
+        guarantee holds against a coordinator who colludes with up to c of them. With 0 it does not cover the owners
+        themselves, because each knows its own share of the noise. Needs an
         ``hr.HedgerowClassifier`` or ``hr.HedgerowRegressor`` with a delta, and ``noise_shares`` the number of owners less c.
     timeout : float
         Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
@@ -199,7 +204,7 @@ class FederatedSource:
             f"at least {len(self.parties) - self.colluding} of {len(self.parties)} owners that add their share of the noise, and "
             "do not collude with the coordinator"
         )
-        return (noise, MASKS, PERSONS)
+        return (noise, *[OWNERS] * (self.colluding == 0), MASKS, PERSONS)
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Do nothing: each owner checks its own columns."""

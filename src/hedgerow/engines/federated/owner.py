@@ -111,7 +111,8 @@ class _Fit:
         # Of each query: its content, the digest of it and of all before, its task and its noise
         self.queries: list[tuple[bytes, bytes, Task, DiscreteGaussian | None]] = []
         self.masks: Masks | None = None
-        self._logs: dict[str, dict[int, Any]] = {}
+        # Of each log: its commands by their numbers, and the number of its end
+        self._logs: dict[str, tuple[dict[int, Any], int]] = {}
         self._spent: PrivacyFilter | None = None
 
     @lazy
@@ -125,7 +126,9 @@ class _Fit:
         query = unpacked(content)
         if not self.queries and self.nonce not in query["nonces"]:
             raise Refusal("the first query lacks this owner's nonce")
-        log = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
+        known, last = self._logs.get(query["log"], ({}, 0))
+        check_order([number for number, _ in query["commands"]], last, query["end"])
+        log = known | dict(query["commands"])
         task = Task(
             query["log"],
             query["n_codes"],
@@ -144,10 +147,20 @@ class _Fit:
                 spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
             spent = spent.charged(cost(noise.event("sums")))
         keep(content)
-        self._logs[query["log"]], self._spent = log, spent
+        self._logs[query["log"]], self._spent = (log, query["end"]), spent
         self.digest = chained(self.digest, content)
         self.queries.append((content, self.digest, task, noise))
         self.size += len(_entry(content))
+
+
+def check_order(numbers: Sequence[int], last: int, end: int) -> None:
+    """Refuse commands that do not follow the end of their log.
+
+    A cache leaves out what is before its position, but a restarted owner, whose cache is empty, carries out all commands.
+    """
+    order = [last, *numbers]
+    if {*map(type, (*numbers, end))} != {int} or order != sorted({*order}) or end < order[-1]:
+        raise Refusal("the commands of a query are not in order")
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from multiprocessing.connection import Client
 from pathlib import Path
 from unittest.mock import patch
 
@@ -85,6 +86,15 @@ def serve(frame, name, folder, parties, colluding, steps, moments, lines):
     Resident(made, folder / SOCKET).serve()
 
 
+def answers(path):
+    """Return whether a process listens at a socket, whose file is there a moment before."""
+    try:
+        Client(os.fspath(path), "AF_UNIX").close()
+    except OSError:
+        return False
+    return True
+
+
 class WithOneProcess(federated.InProcess):
     """A transport to owners of which one has a process of its own, which is started again whenever it was killed.
 
@@ -116,7 +126,7 @@ class WithOneProcess(federated.InProcess):
         with patch.dict(os.environ, PYTHONPATH=path):  # for the process that the others are made from
             self.process.start()
         deadline = time.monotonic() + 240
-        while not (self.folder / SOCKET).exists():
+        while not answers(self.folder / SOCKET):
             assert self.process.is_alive(), "the owner's process ended before it answered"
             assert time.monotonic() < deadline
             time.sleep(0.005)

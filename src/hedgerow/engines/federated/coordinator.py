@@ -40,8 +40,8 @@ MASKS = (
     "more keep theirs to themselves, and follow the protocol"
 )
 OWNERS = (
-    "owners who do not study what is released: each owner knows its own share of the noise, so with colluding=0 the guarantee is for "
-    "everybody but the owners"
+    "owners who do not study what is released: each owner knows its own share of the noise, so with colluding=0 the guarantee "
+    "is for everybody but the owners"
 )
 PERSONS = (
     "persons of one owner each: owners do not compare ids, so whoever is in the data of several owners is protected as "

@@ -3,6 +3,7 @@
 import datetime
 import ipaddress
 import json
+import logging
 import os
 import signal
 import socket
@@ -21,7 +22,7 @@ from owners import CLASSES, OUTCOME, made_up
 
 import hedgerow as hr
 from hedgerow.cli import owners as commands
-from hedgerow.cli.relay import Sockets
+from hedgerow.cli.relay import Resident, Sockets, ask
 from hedgerow.engines.federated import Identity
 
 pytest.importorskip("cryptography")
@@ -286,6 +287,81 @@ def test_a_file_that_names_no_owners_is_refused(tmp_path):
     (tmp_path / "federation.toml").write_text("[[owner]]\nname = 'north'\n")
     with pytest.raises(hr.ConfigurationError, match="does not name the owners"):
         commands.read_federation(tmp_path / "federation.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"system": "HedgerowClasifier"}, "name an estimator, such as HedgerowClassifier"),
+        ({"system": "Schema"}, "name an estimator"),
+        ({"epsilonn": 1.0}, "takes no epsilonn: did you mean epsilon"),
+        ({"timeout": -1}, "positive number of seconds"),
+    ],
+)
+def test_a_fit_that_is_described_wrongly_is_refused_before_owners_know_of_it(tmp_path, given, text):
+    made = Federation(tmp_path, *FITS["eDPRF"], sizes=FEW)
+    path = tmp_path / "federation.toml"
+    lines = [line for line in path.read_text().splitlines() if line.split(" = ")[0] not in given]
+    path.write_text("\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in given.items())]))
+    with pytest.raises(hr.ConfigurationError, match=text):
+        commands.fit_over(None, path)
+    assert not made.processes
+
+
+class Silent:
+    """Answers for no owner of the given names, and then for all."""
+
+    def __init__(self, *silent):
+        self.silent = list(silent)
+
+    def send(self, messages, timeout):
+        silent = self.silent.pop(0) if self.silent else ()
+        return {name: b"" for name in messages if name not in silent}
+
+
+def test_a_fit_tells_whom_it_waits_for_and_what_it_sent(capsys):
+    told = commands.Told(Silent(["north"], ["north"], [], ["south"]))
+    for timeout in (300.0, 299.0, 298.0, commands.PAUSE):  # the last waits for nobody
+        told.send({"north": b"", "south": b""}, timeout)
+    told.sent(1, 2000, 3000)
+    told.sent(2, 4000, 6000)  # soon after the line before
+    assert capsys.readouterr().out.splitlines() == [
+        "waiting for north, for up to 300 seconds",
+        "query 1: 2,000 bytes to owners and 3,000 from them so far",
+    ]
+
+
+def test_flower_shows_an_error_as_a_sentence():
+    try:
+        raise hr.EngineError("north refuses.") from None
+    except hr.EngineError as error:
+        record = logging.LogRecord(
+            "flwr", logging.ERROR, "f", 1, "%s raised", ("ServerApp",), (hr.EngineError, error, None)
+        )
+    assert commands.without_frames(record)
+    assert logging.Formatter().format(record) == "north refuses."
+
+
+def test_a_message_that_cannot_be_answered_leaves_the_owner_at_work(tmp_path, caplog):
+    errors = [OSError(28, "No space left on device")]
+
+    class Full:
+        def handle(self, message):
+            if errors:
+                raise errors.pop()
+            return b"answer"
+
+    resident = Resident(Full(), tmp_path / "s")
+    serving = threading.Thread(target=resident.serve)
+    serving.start()
+    try:
+        with pytest.raises(hr.EngineError, match="does not answer"):
+            ask(tmp_path / "s", b"query")
+        assert ask(tmp_path / "s", b"query") == b"answer"
+    finally:
+        resident.close()
+        serving.join()
+    assert "a message was not answered, and may come again: No space left on device." in caplog.text
 
 
 def test_an_app_has_the_files_that_flower_reads(tmp_path):

@@ -41,21 +41,34 @@ class Ending:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def trace(self):
-        """Kill this process at the next line of the owner's module that has not been the end of one."""
+        """Kill this process at the next line of the owner's module that has not been the end of one.
+
+        A line is one by the lines that called it. The repetitions of a loop over a plan's events, hundreds, differ in nothing
+        that is kept.
+        """
         count = self.folder / f"{self.step} lines"
         reached = int(count.read_text()) if count.exists() else 0
         count.write_text(f"{reached + 1}")
-        passed = 0
+        passed = set()
 
         def line(frame, event, value):
-            nonlocal passed
-            if event == "line":
-                if passed == reached:
+            if event == "line" and (place := calls(frame)) not in passed:
+                if len(passed) == reached:
                     os.kill(os.getpid(), signal.SIGKILL)
-                passed += 1
+                passed.add(place)
             return line
 
         sys.settrace(lambda frame, event, value: line if frame.f_code.co_filename == module.__file__ else None)
+
+
+def calls(frame):
+    """Return the lines of the owner's module that are being carried out, from the innermost one."""
+    lines = []
+    while frame is not None:
+        if frame.f_code.co_filename == module.__file__:
+            lines.append(frame.f_lineno)
+        frame = frame.f_back
+    return tuple(lines)
 
 
 def serve(frame, name, folder, parties, colluding, steps, moments, lines):

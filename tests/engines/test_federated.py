@@ -224,6 +224,41 @@ def test_an_owner_that_stays_away_ends_the_fit_which_draws_nothing_more(tmp_path
     assert drawn[0] < drawn[1]
 
 
+def test_an_owner_that_answers_no_proposal_is_charged_nothing(tmp_path, quick_retries):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    del owners.transport.owners["north"]
+    with pytest.raises(EngineError, match=r"north did not answer .* nothing was charged\. Start the owner"):
+        fitted(*MODELS["eDPRF"], owners.records(timeout=0.1))
+    assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [0.0] * 3
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, EngineError])
+def test_a_fit_that_breaks_off_at_its_beginning_ends_at_owners_that_began(tmp_path, ending):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    send = owners.transport.send
+
+    def breaking(given, timeout):
+        replies = send(given, timeout)
+        if messages.unpacked(next(iter(given.values())))["kind"] == "begin":
+            raise ending("broken off")
+        return replies
+
+    owners.transport.send = breaking
+    with pytest.raises(ending, match="broken off"):
+        fitted(*MODELS["eDPRF"], owners.records())
+    assert [entry.state for ledger in owners.ledgers.values() for entry in ledger.entries] == ["finished"] * 3
+
+
+def test_an_owner_sees_the_reason_of_a_refusal_and_others_do_not(tmp_path, caplog):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    owners.ledgers["north"] = hr.Ledger(1)
+    owners.transport.owners["north"] = owners.started("north")
+    with pytest.raises(EngineError, match="its ledger refuses the plan; plan a smaller epsilon") as ended:
+        fitted(*MODELS["eDPRF"], owners.records())
+    assert "epsilon 1" in caplog.text
+    assert "epsilon 1" not in str(ended.value)
+
+
 def recorded(place, frames=None, **given):
     """Return owners of a fit that has not ended, the fit's engine, and what "west" got and replied to queries."""
     owners, end = Owners(place, frames or made_up(CLASSES), **given), []
@@ -251,11 +286,11 @@ def test_one_number_has_one_content_and_one_vector(tmp_path):
         assert "refused" in told(west, ahead)
     changed = Owners(tmp_path, [frame.assign(age=50.0) for frame in made_up(CLASSES)])
     refused = told(changed.started("west"), asked[0][0])
-    assert refused == {"refused": "its records or the message could not be read"}  # records that changed answer nothing
+    assert "its records or the message could not be read" in refused["refused"]  # records that changed answer nothing
     west = owners.transport.owners["west"] = owners.started("west")  # which has not read its log when the fit ends
     engine.close()
     for one in (west, owners.started("west")):
-        assert told(one, asked[0][0]) == {"refused": "it knows no such fit, or it has ended"}
+        assert told(one, asked[0][0]) == {"refused": "it knows no such fit, or it has ended; fit anew"}
 
 
 @pytest.mark.parametrize(
@@ -455,6 +490,12 @@ def test_owners_answer_fits_only(tmp_path):
         (lambda parties: [parties[0], parties[0]], "two owners or more"),
         (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 0)], "bound on its rows"),
         (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 2**31)], "bound on its rows"),
+        (
+            lambda parties: [*parties[:2], federated.Party("west", "...", 9)],
+            "'west' has the key '...', but a public key",
+        ),
+        (lambda parties: [*parties[:2], federated.Party("west", parties[2].key + "=", 9)], "44 characters"),
+        (lambda parties: [*parties[:2], federated.Party("west", "\u00e9" * 44, 9)], "44 characters"),
     ],
 )
 def test_parties_are_checked(tmp_path, change, text):

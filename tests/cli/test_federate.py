@@ -13,17 +13,19 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
-from owners import CLASSES, OUTCOME, made_up
+from owners import CLASSES, OUTCOME, Owners, made_up
 
 import hedgerow as hr
 from hedgerow.cli import owners as commands
 from hedgerow.cli.relay import Resident, Sockets, ask
-from hedgerow.engines.federated import Identity
+from hedgerow.engines.federated import Identity, masks
 
 pytest.importorskip("cryptography")
 
@@ -129,6 +131,80 @@ def test_owners_in_three_processes_fit_the_pooled_model(federation):
     assert "a coordinator that follows the protocol" in done.stdout
     assert " queries, " in done.stdout
     federation.check()
+
+
+COORDINATOR = """
+import sys
+from pathlib import Path
+
+from hedgerow.cli import owners as commands
+from hedgerow.cli.relay import Sockets
+from hedgerow.engines.federated.messages import unpacked
+
+class Keeping(Sockets):
+    kept = []
+
+    def send(self, messages, timeout):
+        replies = super().send(messages, timeout)
+        self.kept.append((replies, {name: unpacked(reply) for name, reply in replies.items()}))
+        return replies
+
+commands.fit_over(Keeping({name: Path(name) / commands.SOCKET for name in sys.argv[1:]}), Path("federation.toml"))
+vectors = [reply["vector"] for _, replies in Keeping.kept for reply in replies.values() if "vector" in reply]
+print("kept", len(vectors), vectors[0][:8].tobytes().hex(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def memory_of(pid):
+    """Return what a process holds in memory that it may write, piece by piece."""
+    pieces = []
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in maps:
+            where, access, *_ = line.split()
+            first, last = (int(place, 16) for place in where.split("-"))
+            if access.startswith("rw") and "[v" not in line:
+                memory.seek(first)
+                pieces.append(memory.read(last - first))
+    return pieces
+
+
+def sums_of_owners(frames, **given):
+    """Return the exact sums of each owner and query, by a fit without masks."""
+    exact = {}
+
+    def plain(self, answer, number, digest):
+        exact[self._name, number] = answer.reshape(-1).astype(np.int64)
+        return exact[self._name, number].view(np.uint64)
+
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(masks.Masks, "masked", plain)
+        owners = Owners(Path(folder), frames)
+        hr.EDPRFClassifier(schema=CLASSES, epsilon=3.0, random_state=0, **given).fit(owners.records())
+    return exact
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of another process")
+@pytest.mark.parametrize("federation", ["eDPRF"], indirect=True)
+def test_the_memory_of_the_coordinator_holds_no_cell_and_no_sum_of_an_owner(federation):
+    command = [sys.executable, "-c", COORDINATOR, *NAMES]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=federation.place, **pipes) as coordinator:
+        try:
+            kept, vectors, word = next(line for line in coordinator.stdout if line.startswith("kept")).split()
+            pieces = memory_of(coordinator.pid)
+        finally:
+            coordinator.kill()
+    exact = sums_of_owners(federation.frames, n_estimators=3)
+    assert kept
+    assert int(vectors) == len(exact) > 9  # the queries are those of the fit without masks
+    sums = [vector.tobytes() for vector in exact.values() if np.count_nonzero(vector) > 8]
+    assert len(sums) > 6
+    ages = np.concatenate([frame["age"].to_numpy()[:5] for frame in federation.frames])
+    cells = [cell for age in ages for cell in (age.tobytes(), repr(float(age)).encode())]
+    assert any(bytes.fromhex(word) in piece for piece in pieces)  # what it keeps is found
+    assert not any(secret in piece for piece in pieces for secret in (*sums, *cells))
 
 
 @pytest.mark.full
@@ -319,12 +395,12 @@ class Silent:
         return {name: b"" for name in messages if name not in silent}
 
 
-def test_a_fit_tells_whom_it_waits_for_and_what_it_sent(capsys):
-    told = commands.Told(Silent(["north"], ["north"], [], ["south"]))
+def test_a_fit_prints_for_whom_it_waits_and_what_it_sent(capsys):
+    printed = commands.PrintedProgress(Silent(["north"], ["north"], [], ["south"]))
     for timeout in (300.0, 299.0, 298.0, commands.PAUSE):  # the last waits for nobody
-        told.send({"north": b"", "south": b""}, timeout)
-    told.sent(1, 2000, 3000)
-    told.sent(2, 4000, 6000)  # soon after the line before
+        printed.send({"north": b"", "south": b""}, timeout)
+    printed.sent(1, 2000, 3000)
+    printed.sent(2, 4000, 6000)  # soon after the line before
     assert capsys.readouterr().out.splitlines() == [
         "waiting for north, for up to 300 seconds",
         "query 1: 2,000 bytes to owners and 3,000 from them so far",

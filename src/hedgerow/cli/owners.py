@@ -67,18 +67,25 @@ def owner(
     known = of_files(data, label, group=group)
     made = Owner(known, name, folder, parties, ledger, schema=schema, colluding=mode, seeded=seeded)
     resident = Resident(made, folder / SOCKET)
+    signals: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        signals.append(number)
+        resident.close()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: resident.close())
-    click.echo(f"{name} answers at {folder / SOCKET}; Ctrl-C stops it", err=True)
+        signal.signal(number, stop)
+    click.echo(f"{name} answers at {folder / SOCKET}", err=True)
     try:
         resident.serve()
     finally:
         resident.close()
-    click.echo(
-        f"{name} was stopped. A fit in progress waits for it: within the fit's timeout, start it again with the same options. "
-        f"What was charged stays charged: hedgerow budget show --ledger {address} --dataset {dataset}",
-        err=True,
-    )
+    if signal.SIGINT in signals:  # by somebody at the terminal
+        click.echo(
+            f"\n{name} was stopped. If a fit was in progress, start it again with the same options within the fit's timeout. "
+            f"What was charged stays charged: hedgerow budget show --ledger {address} --dataset {dataset}",
+            err=True,
+        )
 
 
 @command("federate app")
@@ -92,7 +99,8 @@ def app(folder: Path) -> None:
         with atomic_file(folder / name) as part:
             part.write_text(text, "utf-8")
     click.echo(
-        f"wrote {folder}; next: flwr run {folder} --run-config 'federation=\"/path/to/federation.toml\"'", err=True
+        f"wrote {folder}; next: flwr run {folder} local --stream --run-config 'federation=\"/path/to/federation.toml\"'",
+        err=True,
     )
 
 
@@ -102,8 +110,8 @@ def fit(federation: Path, owners: Path) -> None:
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 
 
-class Told:
-    """A transport, and a progress, that print for which owners a fit waits, and what it sent so far."""
+class PrintedProgress:
+    """A transport that prints for which owners a fit waits, and the fit's progress: its queries and bytes."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport, self._silent, self._next = transport, list[str](), 0.0
@@ -173,8 +181,8 @@ def fit_over(transport: Any, path: Path) -> None:
         estimator = kind(schema=Schema.load(path.parent / schema), **settings)
     except TypeError as error:  # of a parameter that it does not have
         raise ConfigurationError(f"[fit] of {path}: {error}") from None
-    told = Told(transport)
-    of_owners = records(told, parties, **how).with_progress(told)
+    printed = PrintedProgress(transport)
+    of_owners = records(printed, parties, **how).with_progress(printed)
     try:
         fitted = estimator.fit(of_owners)
     except KeyboardInterrupt as error:

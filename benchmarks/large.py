@@ -30,6 +30,7 @@ import hedgerow as hr
 from growth import drawn
 
 Split = tuple[hr.Schema, Any, Any, Any, Any]  # records to fit, others, and the labels of both
+MOST_CATEGORIES = 255  # of HistGradientBoosting; it reads the codes of a column with more as numbers
 TUNED = {"max_iter": 2000, "max_leaf_nodes": 63, "learning_rate": 0.05, "early_stopping": True}
 
 
@@ -146,7 +147,8 @@ def boosted(data: Split, settings: dict[str, Any]) -> float:
         if not pd.api.types.is_numeric_dtype(frames[0][name]):
             kind = pd.CategoricalDtype(sorted(set(frames[0][name].dropna())))
             for frame in frames:
-                frame[name] = frame[name].astype(kind)
+                column = frame[name].astype(kind)
+                frame[name] = column.cat.codes if len(kind.categories) > MOST_CATEGORIES else column
     model = HistGradientBoostingClassifier(random_state=0, categorical_features="from_dtype", **settings)
     return auc(y_test, model.fit(frames[0], y).predict_proba(frames[1]))
 

@@ -16,7 +16,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import hedgerow as hr
 from hedgerow.analysis import evaluate
-from hedgerow.analysis.regression_card import ResidualGrid, error_of_sums
+from hedgerow.analysis.regression_card import ResidualGrid, _tail_law, error_of_sums
 from hedgerow.mechanisms import Geometric, RoundedNormal
 from hedgerow.privacy.accounting import cost
 
@@ -346,7 +346,7 @@ def test_a_heavy_tail_is_estimated_and_bounded(heavy):
     cards = [evaluate(model, X, y, epsilon=1, random_state=seed) for seed in range(16)]
     for name in FIGURES:
         values = np.array([card.figure(name).value for card in cards])
-        assert np.mean(np.abs(values / truth[name] - 1)) < {"r2": 0.4, "bias": 0.45}.get(name, 0.25), name
+        assert np.mean(np.abs(values / truth[name] - 1)) < {"mae": 0.06, "bias": 0.4}.get(name, 0.25), name
         ends = np.array([card.interval(name, sampling=False) for card in cards])
         assert np.isfinite(ends).all()
         assert np.mean((ends[:, 0] <= truth[name]) & (truth[name] <= ends[:, 1])) > 0.9
@@ -354,6 +354,37 @@ def test_a_heavy_tail_is_estimated_and_bounded(heavy):
     cut = [card._figure("mse", np.where(card._core.ravel(), card.counts, 0))[0].value ** 0.5 for card in cards]
     assert np.mean(cut) < 0.92 * truth["rmse"]
     assert np.mean([card.rmse for card in cards]) > 0.95 * truth["rmse"]
+
+
+@pytest.mark.parametrize("variance", [0.001, 12.0])
+@pytest.mark.parametrize("bend", [0.0, 0.4])
+def test_a_law_of_tails_is_that_of_the_counts(variance, bend):
+    """A power has no bend, and a lognormal tail has one. Their sums of distances are known better than those of raw counts."""
+    rng, octaves = np.random.default_rng(0), np.arange(24) * 0.375
+    law = 300 * np.exp(-(1.8 if not bend else -0.5) * octaves - bend * octaves**2)
+    noisy = rng.poisson(law, (30, 24)) + rng.normal(0, variance**0.5, (30, 24))
+    found = np.array([_tail_law(counts, np.full(24, variance), 0.375) for counts in noisy])
+    for power, most in ((0, 0.05), (1, 0.07), (2, 0.25)):
+        true = law @ 2 ** (power * octaves)
+        off = np.abs(found @ 2 ** (power * octaves) / true - 1).mean()
+        assert off < most
+        if variance > 1 and power:
+            assert off < np.abs(noisy @ 2 ** (power * octaves) / true - 1).mean() / 2
+    impossible = np.where(np.arange(24) < 20, variance, 0.0)
+    assert not _tail_law(noisy[0] * (impossible > 0), impossible, 0.375)[20:].any()
+
+
+def test_records_that_no_law_of_the_tail_expects_are_kept(model):
+    """A second hill of residuals, as of a marker that was read as a number, is in the figures."""
+    card = evaluate(model, *sample(6000, 3), epsilon=1, random_state=0)
+    place = int(np.searchsorted(card.grid.distances, 70))
+    counts = card.counts.reshape(card.grid.shape).copy()
+    counts[0, card.grid.bins // 2 + place] += 120
+    planted = replace(card, counts=counts.ravel())
+    square = np.mean(card.grid.distances[place - 1 : place + 1]) ** 2
+    added = planted.rmse**2 * planted.records - card.rmse**2 * card.records
+    assert added == pytest.approx(120 * square, rel=0.1)
+    assert planted.interval("rmse")[0] < planted.rmse < planted.interval("rmse")[1]
 
 
 @pytest.mark.filterwarnings("ignore:nearly all outcomes")

@@ -1,5 +1,6 @@
 """The card answers whether a model may leave, and says who signed it; ``inspect`` and ``audit`` check signatures too."""
 
+import html
 import json
 import re
 import zipfile
@@ -62,7 +63,11 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     found = answers(run, "--purpose", "wards <A>", "--author", "M. Example")
     may = found["May this model leave?"]
     assert may.startswith("Nothing in the file speaks against it") if words is None else re.search(words, may), may
-    assert ("NOT KEPT" in found["What was promised, and for whom"]) == ("random_state=0" in options)
+    promised = found["What was promised, and for whom"]
+    assert ("NOT KEPT" in promised) == ("random_state=0" in options)
+    assert ("NOT TO BE RELIED ON" in promised) == (change is not None)
+    assert ("What that means" in found) == (words is None)
+    assert ("No guarantee holds" in Path("card.html").read_text("utf-8")) == (words is not None)
     assert "for one record added or removed" in found["What was promised, and for whom"]
     assert found["Purpose"] == "wards &lt;A&gt;"
     assert found["Who answers for this page"] == "M. Example"
@@ -71,11 +76,26 @@ def test_the_card_alone_answers_whether_a_model_may_leave(train, run, options, c
     assert "the owner gave no reason" in found["It rests on these being public"]
     entry = json.loads(run("card", "m.hedgerow", "--json", "--purpose", "wards").stdout)
     assert entry["purpose"] == "wards"
-    assert bool(entry["refusals"]) == (words is not None)
+    assert bool(entry["refusals"]) == (words is not None) != entry["holds"]
     assert (entry["epsilon"], entry["delta"]) == ("1", "0")
     assert entry["unit"]["adjacency"] == "add-remove"
     assert {"product", "trust_model", "accounting", "implementation", "model_sha256", "schema_sha256"} <= entry.keys()
-    assert entry["model_sha256"] in Path("card.html").read_text("utf-8")
+    page = Path("card.html").read_text("utf-8")
+    assert entry["model_sha256"] in page
+    assert all(html.escape(refusal) in page for refusal in entry["refusals"])
+    assert may.count("; ") <= 3
+
+
+def test_entries_that_were_read_off_the_records_are_not_called_public(folder, run):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.uniform(18, 90, 400), "kind": rng.choice(["a", "b"], 400)})
+    with pytest.warns(hr.PrivacyLeakWarning):
+        schema = hr.Schema.infer(X, X["kind"]).confirm("kind")
+    hr.EDPRFClassifier(epsilon=1, schema=schema, n_estimators=2).fit(X, X["kind"]).save("m.hedgerow")
+    found = answers(run)
+    assert found["May this model leave?"].startswith("NO: ")
+    assert found["These are NOT public"] == "&#x27;age&#x27;, &#x27;classes&#x27;: read off the records of the fit"
+    assert found["It rests on these being public"] == "&#x27;kind&#x27;: the owner gave no reason"
 
 
 @pytest.mark.parametrize(

@@ -240,6 +240,21 @@ def test_no_output_replaces_what_a_command_reads(tried, command, name):
     assert (name in outcome.files) == (not mine)
 
 
+@pytest.mark.parametrize("command", sorted(CHARGES))
+@pytest.mark.parametrize("name", ["link", "pipe", "/dev/full", "/dev/stdout"])
+def test_no_output_takes_the_place_of_a_pipe_or_of_a_ledger_behind_a_link(tried, command, name):
+    def happens():
+        os.symlink("b.db", "link")
+        os.mkfifo("pipe")
+        _, writing = os.pipe()
+        os.dup2(writing, 1)
+        sys.stdout = stream(1)
+
+    (outcome,) = tried(command, f"--force --out {name}", happens=happens)
+    assert (outcome.code, outcome.spent) == (2, 0), outcome.stderr
+    assert ("history" if name == "link" else f"{name} is no ordinary file") in outcome.stderr
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("command", sorted(CHARGES))
 def test_two_runs_of_one_name_keep_both_results(tried, command):

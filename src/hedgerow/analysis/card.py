@@ -83,7 +83,28 @@ def cut_points(
 
 
 class Figure(NamedTuple):
-    """A figure, and the ends between which it lies wherever records are within their bins."""
+    """A figure of a report card, and between which values it lies, whatever the places of records in their bins.
+
+    The noise is not in these ends; ``card.interval`` has it.
+
+    Parameters
+    ----------
+    value : float
+        The figure. NaN if the counts do not bound it.
+    low, high : float
+        The ends.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
+    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
+    >>> card.figure("accuracy").value == card.accuracy
+    True
+    """
 
     value: float
     low: float
@@ -91,10 +112,28 @@ class Figure(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """For each bin, or group of predictions, that stands out from its noise: what is predicted, what is observed.
+    """What is predicted and what is observed, for each bin, or group of predictions, that stands out from its noise.
 
-    That is the middle of a bin of probabilities and the share of records with the label, or the mean prediction and the mean
-    outcome. ``records`` are the noisy numbers.
+    Parameters
+    ----------
+    predicted : ndarray
+        The middles of the bins of probabilities, or mean predictions.
+    observed : ndarray
+        Shares of the records with the label, or mean outcomes.
+    records : ndarray
+        Noisy numbers of records.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
+    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
+    >>> found = card.calibration()
+    >>> len(found.predicted) == len(found.observed)
+    True
     """
 
     predicted: Floats

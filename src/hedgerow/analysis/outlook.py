@@ -28,9 +28,26 @@ SEE = "Which epsilon, what it costs in accuracy, and what may be published: docs
 
 @dataclass(frozen=True)
 class Step:
-    """One kind of query: how often it reads one record, its cost, and the noise on a count.
+    """One kind of query of a plan.
 
-    ``noise`` is the standard deviation in records.
+    Parameters
+    ----------
+    purpose, mechanism : str
+        What is released, and how.
+    times : int
+        How often it reads one record.
+    cost : str
+        What one such query costs.
+    noise : float
+        The standard deviation of the noise on a count, in records.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> step = hr.plan(schema, records=10_000, epsilon=1.0).steps[0]
+    >>> step.times > 0, step.noise > 0
+    (True, True)
     """
 
     purpose: str

@@ -190,17 +190,39 @@ MADE_UP = (0.0, 1.0)  # where nothing stands out
 class ReleasedRange:
     """What was released of one column of numbers or dates.
 
-    ``promised`` says whether at most ``trimmed * n + q`` records lie beyond each end, with the stated chance; if not, the counts
-    were too noisy for the requested share, or the first query had cut off too much.
+    Parameters
+    ----------
+    low, high : float
+        The ends; of dates in days since 2000-01-01.
+    whole : bool
+        Whether nearly all numbers are whole; of dates, whether nearly none has a time of day.
+    records : int
+        The noisy number n of records with a finite number, or a date.
+    below, above : int
+        The noisy numbers of records beyond the ends.
+    error : int
+        The largest error q of these two, with the stated chance.
+    promised : bool
+        Whether at most ``trimmed * n + q`` records lie beyond each end, with the stated chance. If not, the counts were too
+        noisy for the requested share, or the first query had cut off too much.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> sizes = {"size": np.random.default_rng(0).uniform(20, 200, 20_000)}
+    >>> labels = np.where(sizes["size"] > 100, "large", "small")
+    >>> schema = hr.private_schema(sizes, labels, epsilon=2.0, numeric=["size"], classes=["small", "large"], random_state=0)
+    >>> schema.ranges_["size"].promised
+    True
     """
 
-    low: float  # of dates in days since 2000-01-01
+    low: float
     high: float
-    whole: bool  # whether nearly all numbers are whole; of dates, whether nearly none has a time of day
-    records: int  # n, the noisy number of records with a finite number, or a date
-    below: int  # the noisy numbers of records beyond the ends
+    whole: bool
+    records: int
+    below: int
     above: int
-    error: int  # q: the largest error of these two, with the stated chance
+    error: int
     promised: bool
 
 

@@ -149,10 +149,13 @@ def error_of_sums(deviation: float, normal: bool, weights: Floats, draws: Floats
 RISK = 0.1  # the share of an interval's miss probability that is reserved for the noise of the counts
 GROUPS = 10
 SHOWN = 2.0  # deviations of its noise: the core reaches to the last bin from which on the sum of counts exceeds this
-FALL = 50.0  # the slope of a tail is that over the last fall of its counts by this factor
+BODY = 0.7  # of the records of a side: a law of the tail is fitted from the bin on that this share of them reaches
+SLOPES = np.linspace(-2, 4, 61)[:, None, None]  # of the log of a law of tails at its first bin, by octave, downward
+BENDS = np.append(0.0, np.geomspace(0.02, 4, 24))[:, None]  # by how much it falls with the square of the octaves
 MOST_RATIO = 1e9  # of R2 / (1 - R2)
 HALVINGS = 60
-LEAST = 0.5  # records: a smaller expected number counts as none
+ROUNDS = 4
+TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -237,30 +240,25 @@ class RegressionCard(cards.Card):
         both = slice(half - 1, None, -1), slice(half, None)
         return [(side, self._table[:, side], self.grid.possible[:, side]) for side in both]
 
-    @property
+    @lazy
     def _significant(self) -> Floats:
-        """The counts of the core, and beyond it the expected counts of a tail that continues its slope.
+        """The counts that are expected by their noisy values and by a law of the tail (docs/proofs/report-card.md).
 
         Otherwise the noise of many empty cells far from zero would outweigh the records, whose squares are small.
         """
-        table = np.where(self._core, self._table, 0.0)
-        inner = np.concatenate([[0.0], self.grid.distances[:-1]])
-        for side, counts, possible in self._sides:
-            core = np.asarray(self._core[:, side].any(axis=0))
-            last = int(core.sum()) - 1
-            if not 0 < last < len(core) - 1:  # no slope, or no tail
+        table, variance = np.where(self._core, self._table, 0.0), self.deviation**2
+        for side, noisy, possible in self._sides:
+            pooled, noise = noisy.sum(axis=0), variance * possible.sum(axis=0)
+            below = np.maximum.accumulate(np.cumsum(pooled))
+            first = int(np.searchsorted(below, BODY * below[-1]))
+            if not self._core[:, side].any() or not noise[first + 1 :].any():
                 continue
-            beyond = np.maximum.accumulate(np.cumsum(counts[:, core].sum(axis=0)[::-1]))[::-1]
-            first = int(np.searchsorted(-beyond, -FALL * beyond[-1], side="right")) - 1
-            if first < 1 or beyond[first] <= beyond[-1]:
-                continue
-            power = math.log(beyond[first] / beyond[-1]) / math.log(inner[last] / inner[first])
-            ends = np.append(inner[last + 1 :], self.grid.distances[-1])
-            left = beyond[-1] * (ends / inner[last]) ** -power
-            left[left < LEAST] = 0.0
-            shares = np.maximum(counts[:, first : last + 1].sum(axis=1), 0.0)[:, None] * possible[:, last + 1 :]
-            shares /= np.maximum(shares.sum(axis=0), 1e-300)
-            table[:, side][:, last + 1 :] = shares * -np.diff(left)
+            counts, cells, tail = noisy[:, first:], possible[:, first:], slice(first, None)
+            expected = _tail_law(pooled[tail], noise[tail], OCTAVES / len(pooled))
+            shares = np.maximum(counts.sum(axis=1), 0.0)[:, None] * cells
+            law = expected * shares / np.maximum(shares.sum(axis=0), 1e-300)
+            unlike = pooled[tail] - expected > cards.CLEAR * np.sqrt(expected + noise[tail])  # far more than the law
+            table[:, side][:, tail] = np.where(unlike, counts, law + (counts - law) * law / (law + variance)) * cells
         return np.asarray(table.ravel())
 
     def quantile(self, share: float) -> float:
@@ -501,6 +499,29 @@ class RegressionCard(cards.Card):
         low, high = _last(above), _last(lambda q: not below(q))
         ends = low / (1 + low) if low > -1 else -math.inf, high / (1 + high) if high > -1 else 1.0
         return cards.Figure(figure.value, *ends), slopes
+
+
+def _tail_law(counts: Floats, noise: Floats, octaves: float) -> Floats:
+    """Return expected counts, (bins,), of bins of equal width in ``octaves``, given noisy ones and the variance of their noise.
+
+    The log of a law is linear in the log of the distance, as of powers, or a parabola that opens downward, as of lognormal
+    tails. At the last possible bin it falls faster than the squared distance grows. The counts expected are the geometric means
+    over all laws of a grid, weighted by likelihood.
+    """
+    at, possible = np.arange(len(counts)) * octaves, noise > 0
+    shapes = np.exp(-SLOPES * at - BENDS * at**2) * possible
+    expected = np.broadcast_to(np.maximum(counts, 0.0) + 1, shapes.shape)
+    for _ in range(ROUNDS):  # of weighted least squares for each law's height
+        weights = possible / (expected + noise + TINY)
+        height = (weights * shapes) @ counts / (weights * shapes**2).sum(axis=-1)
+        expected = np.maximum(height, TINY)[..., None] * shapes
+    variance = expected + noise + TINY
+    off = np.minimum((counts - expected) ** 2 / variance, cards.CLEAR**2)  # of a hill far from a law
+    score = -((off + np.log(variance)) * possible).sum(axis=-1) / 2
+    score[(SLOPES + 2 * BENDS * at[possible][-1])[..., 0] < 2 * math.log(2)] = -math.inf
+    shares = np.exp(score - score.max())
+    mean = np.tensordot(shares / shares.sum(), np.log(expected + TINY), 2)
+    return np.asarray(np.exp(mean) * possible)
 
 
 def _last(holds: Callable[[float], bool]) -> float:

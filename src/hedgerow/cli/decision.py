@@ -22,6 +22,11 @@ from hedgerow.privacy.exact import decimal_text
 from hedgerow.texts import listed
 
 NOT_SAID = "not stated"
+MOST_REASONS = 3
+UNCHECKED = (
+    f"{UNTOLD} Whether the noise came from a seed that somebody knows. Whether what it rests on is true. Whether the model is "
+    "right or fair."
+)
 TRUST = "central: the owner's machine reads the raw records, and the guarantee covers everything that it releases"
 STATED = {  # facts of a certificate, and how the table calls them
     "meaning": "What that means",
@@ -82,21 +87,26 @@ class Decision:
     def rows(self, ledger: Ledger | None) -> Iterator[tuple[str, str]]:
         """Yield the rows of the table."""
         certificate, schema = self.estimator.certificate_, self.estimator.schema_
-        reasons = schema.reasons
-        silent = [name for name in (*schema.names, "the labels") if name not in reasons]
-        if schema.labels.reason is not None:
-            silent.remove("the labels")
+        reasons, read_off = schema.reasons, schema.inferred
+        silent = [name for name in schema.names if name not in {*reasons, *read_off}]
+        if schema.labels.reason is None and schema.labels.origin != "inferred":
+            silent.append("the labels")
         if self.refusals:
-            yield "May this model leave?", "NO: " + "; ".join(self.refusals)
+            more = [f"and {len(self.refusals) - MOST_REASONS} more, below"] * (len(self.refusals) > MOST_REASONS)
+            yield "May this model leave?", "NO: " + "; ".join([*self.refusals[:MOST_REASONS], *more])
         else:
             yield (
                 "May this model leave?",
                 "Nothing in the file speaks against it. Whoever decides accepts the promise below, and what it rests on.",
             )
         broken = "" if certificate.holds else "NOT KEPT; it was to be: "
+        if certificate.holds and self.refusals:
+            broken = "NOT TO BE RELIED ON; the certificate in the file says: "
         yield "What was promised, and for whom", broken + claim_in_words(certificate.claim, certificate.unit)
         stated = {name: " ".join(lines) for name, lines in facts(certificate)}
         stated["spent"] = f"{spent_in_words(certificate)}. Accounting: {self.accounting}"
+        if self.refusals:
+            stated.pop("meaning", None)
         yield from ((question, stated[name]) for name, question in STATED.items() if name in stated)
         total = "not known: no ledger was named. Other fits and reports on the same records add to it"
         if ledger is not None:
@@ -114,11 +124,13 @@ class Decision:
         yield "Who is trusted", self.trust_model
         for name, reason in reasons.items():
             yield f"It rests on {name!r} being public", f"because, in its owner's words: {reason}"
+        if read_off:
+            yield "These are NOT public", f"{listed(read_off)}: read off the records of the fit"
         if silent:
             yield "It rests on these being public", f"{listed(silent)}: the owner gave no reason"
         for start in certificate.starts:
             yield "It rests on a start", str(start)
-        yield "Not checked", f"{UNTOLD} Whether what it rests on is true. Whether the model is right or fair."
+        yield "Not checked", UNCHECKED
         known = (
             "measured by a private report, below" if self.has_report else "NOT known: no private report card was passed"
         )
@@ -148,7 +160,7 @@ class Decision:
             },
             "epsilon": decimal_text(certificate.epsilon),
             "delta": decimal_text(certificate.delta),
-            "holds": certificate.holds,
+            "holds": not self.refusals,
             "refusals": list(self.refusals),
             "trust_model": self.trust_model,
             "accounting": self.accounting,

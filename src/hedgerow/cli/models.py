@@ -228,7 +228,7 @@ def card(
     title = title or f"Model card: {model.name}"
     if out is not None:
         page = Page(title).heading("May it leave?").table(("question", "answer"), decision.rows(ledger))
-        write_card(estimator, page, ledger, report)
+        write_card(estimator, page, ledger, report, decision.refusals)
         page.write(out, replace=force)
     if as_json:
         write_json(decision.entry(title))

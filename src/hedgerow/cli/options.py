@@ -49,8 +49,9 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if path.exists() and not path.is_file():
-            self.fail(f"{path} is no ordinary file, so it cannot be replaced by one.", param, ctx)
+        given = Path(os.fsdecode(value))  # a pipe behind /dev/stdout exists under no name of its own
+        if given.exists() and not given.is_file():
+            self.fail(f"{given} is no ordinary file, so it cannot be replaced by one.", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"the folder {path.parent} does not exist; create it first.", param, ctx)
         try:

@@ -200,7 +200,9 @@ def _note_on_values(name: str, draft: infer.Draft, feature: Categorical) -> Note
     values, counts = [public_value(key) for key in found], np.array([*found.values()])
     distinct, kept = len(values), len(feature.values)
     marks = [value for value in values if value in infer.WORDS]
-    is_marker = [f"is {listed(marks)} a value? If it is a missing cell, move it to missing"] * bool(marks)
+    is_marker = [
+        f"is {listed(marks)} a value? If it is a missing cell, write it under missing, not under values"
+    ] * bool(marks)
     if feature.as_text:
         distinct = len({str(cell).strip() for cell in column.cells.tolist()})
         oddities = [*_absent(draft), *[f"the {kept} most frequent ones are kept"] * (kept < distinct)]

@@ -42,7 +42,26 @@ OWN_RULES: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True, repr=False)
 class Question:
-    """One query that was answered: what it returned, how many nodes it covered, and its epsilon, as passed."""
+    """One query that was answered.
+
+    Parameters
+    ----------
+    text : str
+        What it returned.
+    nodes : int
+        How many nodes it covered.
+    epsilon : Fraction
+        Its epsilon, as passed.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> curator = hr.Curator(np.random.default_rng(0).uniform(size=(100, 1)), ["no", "yes"] * 50, schema, epsilon=1)
+    >>> _ = curator.class_counts(curator.root, epsilon=0.5)
+    >>> curator.questions[0].epsilon
+    Fraction(1, 2)
+    """
 
     text: str
     nodes: int

@@ -57,9 +57,9 @@ class PrivateEstimator(Exported, planning.Planned):
         What was spent on what, and whether the guarantee holds.
     n_features_in_ : int
         Number of features in the schema.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         The schema's feature names. It exists only if the fitted records had column names that are all text.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape (``n_features_in_``,)
         The share of the model that each feature accounts for, from released values only.
     """
 

@@ -27,7 +27,27 @@ def _plain(value: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Amount:
-    """The total of fits in one ledger, under its adjacency: exact sums, and the numbers of fits and of seeded fits."""
+    """The total of fits in one ledger, under its adjacency.
+
+    Parameters
+    ----------
+    epsilon, delta, rho : Fraction
+        Exact sums.
+    draws : int
+        The number of normal draws, where the ceiling is a rho.
+    fits, seeded : int
+        The numbers of fits and of seeded fits.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> ledger = hr.Ledger(epsilon=3)
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> _ = hr.HedgerowClassifier(epsilon=1, schema=schema, ledger=ledger).fit(X, ["no", "yes"] * 2000)
+    >>> ledger.total.epsilon, ledger.total.fits
+    (Fraction(1, 1), 1)
+    """
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)

@@ -50,6 +50,16 @@ class LedgerEntry:
         The process id on that machine.
     through : str or None
         The sub-ledger through which it was charged, if any.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> ledger = hr.Ledger(epsilon=3)
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> _ = hr.HedgerowClassifier(epsilon=1, schema=schema, ledger=ledger).fit(X, ["no", "yes"] * 2000)
+    >>> ledger.entries[0].label, ledger.entries[0].epsilon
+    ('HedgerowClassifier', Fraction(1, 1))
     """
 
     label: str

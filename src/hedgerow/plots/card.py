@@ -134,9 +134,17 @@ def _hanging(line: str) -> str:
 
 
 def write_card(
-    estimator: PrivateEstimator, page: Page, ledger: Ledger | None = None, report: Card | GroupCards | None = None
+    estimator: PrivateEstimator,
+    page: Page,
+    ledger: Ledger | None = None,
+    report: Card | GroupCards | None = None,
+    refusals: Sequence[str] = (),
 ) -> None:
-    """Write the card of a fitted model on a page, from released values only. Pictures are drawn if matplotlib is installed."""
+    """Write the card of a fitted model on a page, from released values only. Pictures are drawn if matplotlib is installed.
+
+    ``refusals`` are reasons why no guarantee holds, those of the certificate among them.
+    """
+    refusals = refusals or estimator.certificate_.reasons
     certificate, claim, schema = estimator.certificate_, estimator.certificate_.claim, estimator.schema_
     summary = (estimator.__doc__ or "").strip().splitlines()
     facts = {
@@ -146,13 +154,13 @@ def write_card(
         "delta": decimal_text(claim.delta),
         "neighboring data sets": claim.adjacency,
         "protected": str(certificate.unit),
-        "guarantee": "holds" if certificate.holds else "DOES NOT HOLD",
+        "guarantee": "DOES NOT HOLD" if refusals else "holds",
         "written by": f"hedgerow {__version__}",
     }
     page.text(summary[0] if summary else "").table(("what", "value"), facts.items())
     page.heading("What it guarantees")
-    if not certificate.holds:
-        page.text("No guarantee holds for this model:").items(certificate.reasons)
+    if refusals:
+        page.text("No guarantee holds for this model:").items(refusals)
     page.lines(certificate.details())
 
     page.heading("What it reads").text(

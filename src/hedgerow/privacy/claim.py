@@ -40,6 +40,24 @@ class Claim:  # eDPRF: definition 1
 
     Neighbors differ by one person, of whom at most ``records_per_person`` records are read: by one record where that is 1.
     Events state what one record costs; docs/proofs/persons.md derives the cost of a person.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction
+        The parameters.
+    adjacency : {"add-remove", "replace-one"}
+        How neighbors differ.
+    records_per_person : int
+        1 for single records.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
+    >>> model.certificate_.claim.epsilon
+    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -139,10 +157,24 @@ CHANGE = {"add-remove": "added or removed", "replace-one": "replaced by another"
 
 @dataclass(frozen=True)
 class Unit:
-    """One record, or one person of at most so many records.
+    """One record, or one person of at most so many records: whom a guarantee protects.
 
-    ``person`` is the column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that
-    nobody has more records is the owner's promise.
+    Parameters
+    ----------
+    records : int
+        The largest number of records of a person.
+    person : str or None
+        The column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that nobody
+        has more records is the owner's promise.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
+    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
+    >>> str(model.certificate_.unit)
+    'a record'
     """
 
     records: int = 1

@@ -43,8 +43,20 @@ above       numbers over the range, read as its high end"""
 class ColumnReport:
     """The numbers of cells of one column that the schema does not read as plain values.
 
-    ``spellings`` lists undeclared texts, each with the declared value from which it differs only in case, white space or
-    punctuation.
+    Parameters
+    ----------
+    missing, undeclared, below, above : int
+        How many cells are missing, of no declared value, below the range, and above it.
+    spellings : tuple of (str, value)
+        Undeclared texts, each with the declared value from which it differs only in case, white space or punctuation.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(0, 120)}, classes=["no", "yes"])
+    >>> report = schema.check({"age": [34, 999, None]}, ["no", "yes", "no"])
+    >>> report.features["age"].missing, report.features["age"].above
+    (1, 1)
     """
 
     missing: int
@@ -74,6 +86,14 @@ class SchemaReport:
         Whether there are labels, but none is one of the classes, or an outcome.
     findings : tuple of str
         Serious problems, one sentence each.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> schema = hr.Schema({"age": hr.Integer(0, 120)}, classes=["no", "yes"])
+    >>> report = schema.check({"age": [34, 999, None]}, ["no", "yes", "no"])
+    >>> report.records, report.unread
+    (3, ())
     """
 
     records: int

@@ -59,6 +59,17 @@ class CellCurves:
     curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
         A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class. NaN in cells
         that have another feature in bins.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
+    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
+    >>> part = model.interactions_[0].parts[0]
+    >>> part.curves.shape[-1] == len(part.labels)
+    True
     """
 
     feature: str
@@ -81,6 +92,16 @@ class Interaction:
         The part of the model that these rounds account for: the spread of their terms, as a share of the spread of all rounds.
     parts : tuple of CellCurves
         The released curves. Rounds with the same cuts and the same feature are summed.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
+    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
+    >>> model.interactions_[0].features
+    ('a', 'b')
     """
 
     features: tuple[str, ...]
@@ -92,7 +113,26 @@ class Interaction:
 
 
 class FeatureCurve(NamedTuple):
-    """What each code of a feature means, and what it adds, (codes,) or (codes, classes)."""
+    """What each code of a feature means, and what it adds.
+
+    Parameters
+    ----------
+    labels : list of str
+        The values that share each code.
+    values : ndarray of shape (codes,) or (codes, classes)
+        What they add, in log-odds or in the outcome's unit; in its log with the log link.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
+    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
+    >>> curve = model.feature_curve("a")
+    >>> len(curve.labels) == len(curve.values)
+    True
+    """
 
     labels: list[str]
     values: Floats
@@ -118,7 +158,18 @@ class FeatureCurve(NamedTuple):
 
 
 class Interactions(list[Interaction]):
-    """The interactions of a model, in descending order of share."""
+    """The interactions of a model, in descending order of share: a list of ``Interaction``.
+
+    Examples
+    --------
+    >>> import hedgerow as hr, numpy as np
+    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
+    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
+    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
+    >>> list(model.interactions_.pairs)
+    [('a', 'b')]
+    """
 
     @property
     def pairs(self) -> dict[tuple[str, str], float]:

@@ -137,7 +137,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "another basis": [(round_, "broad_basis", lambda codes: None)],
     "visits together": [(round_, "Visits", Alone)],
     "the cap on residuals": [(plan, "Logistic", partial(Logistic, tenths=0))],
-    "a quarter for selections": [(round_, "SELECTION_SHARE", Fraction(1, 2))],
+    "a quarter for selections": [(round_.OneRound, "selection_share", Fraction(1, 2))],
     "spreads": [(Logistic, "prior", Prior((1.0,), 1.0))],
     "reaches": [(estimate, "CORRELATION_RANGES", ((False, 0.1),))],
     "bins by records": [(survey, "BY_MASS", 0.0)],

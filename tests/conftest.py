@@ -6,6 +6,10 @@ import math
 import os
 from typing import Any
 
+# Runs have a process for each core, and threads of others' libraries that wait for each other take its time. They read this
+# when they are loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import manifest
 import pytest
 from hypothesis import settings

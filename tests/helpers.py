@@ -1,8 +1,9 @@
-"""Tiny records and the shipped grower on them, for tests."""
+"""Tiny records, the shipped grower on them, and records that stay on disk, for tests."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -114,3 +115,11 @@ def select_by_cell(patch, *, after=1, **rules):
         patch.setattr(hedgerow, name, replace(getattr(hedgerow, name), **small))
     cuts = property(lambda self: self._cell_cuts if self._rounds >= after else 0, lambda self, value: None)
     patch.setattr(RoundSchedule, "next_cell_cuts", cuts, raising=False)
+
+
+def spilling(records: Any, folder: Any) -> Any:
+    """The same records, of which nothing stays in memory."""
+    source = copy(records._source)
+    for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
+        object.__setattr__(source, name, value)
+    return replace(records, _source=source)

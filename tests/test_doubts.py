@@ -233,11 +233,8 @@ def test_a_count_of_many_noisy_ones_stands_out_by_itself():
     assert evidence.hidden.tolist() == [True, False]
 
 
-def test_where_noise_would_hide_every_class_the_text_says_so():
-    [hides] = class_warnings(["no", "yes"], evidence_of([500, 120], 70.0))
-    assert "noise would hide even a class with an equal share" in hides
+def test_the_text_says_what_was_counted_and_how_large_the_noise_is():
     [absent] = class_warnings(["no", "yes"], evidence_of([5000, 12], 70.0))
-    assert "would hide" not in absent
     assert "the counts add up to 12, with noise of standard deviation 70" in absent
 
 
@@ -273,10 +270,15 @@ ORDINARY = {
 NEARLY = "nearly all outcomes"
 
 
+def regressor(outcome):
+    """A model of few rounds: what is said follows from the histogram that is released before them."""
+    return hr.HedgerowRegressor(4.0, schema=schema_of(outcome), n_estimators=5)
+
+
 @pytest.mark.parametrize("name", ODD)
 def test_outcomes_beyond_their_range_or_in_one_cell_of_it_are_named(name):
     y, outcome, words = ODD[name]
-    model, bad = told(lambda: hr.HedgerowRegressor(4.0, schema=schema_of(outcome)).fit(GOOD, y))
+    model, bad = told(lambda: regressor(outcome).fit(GOOD, y))
     [text] = [text for text in bad if text.startswith(NEARLY)]
     assert words in text
     assert "another unit" in text
@@ -286,7 +288,7 @@ def test_outcomes_beyond_their_range_or_in_one_cell_of_it_are_named(name):
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_outcomes_say_nothing_in_a_fit_or_on_a_card(name):
     y, outcome = ORDINARY[name]
-    model, said = told(lambda: hr.HedgerowRegressor(4.0, schema=schema_of(outcome)).fit(GOOD, y))
+    model, said = told(lambda: regressor(outcome).fit(GOOD, y))
     card, of_card = told(lambda: hr.evaluate(model, GOOD, y, epsilon=2))
     assert not [text for text in [*said, *of_card, *card.warnings] if text.startswith(NEARLY)]
 
@@ -297,7 +299,7 @@ def test_a_regressors_card_says_that_outcomes_are_in_another_unit(name, own):
     """Whether the model was fitted on outcomes as declared, or on the same as the card reads."""
     y, outcome, _ = ODD[name]
     declared = outcome.low + (outcome.high - outcome.low) * (GOOD["age"] - 10) / 100
-    model, _ = told(lambda: hr.HedgerowRegressor(4.0, schema=schema_of(outcome)).fit(GOOD, y if own else declared))
+    model, _ = told(lambda: regressor(outcome).fit(GOOD, y if own else declared))
     card, bad = told(lambda: hr.evaluate(model, GOOD, y, epsilon=2))
     [text] = [text for text in bad if text.startswith(NEARLY)]
     assert card.warnings == (text,)

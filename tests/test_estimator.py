@@ -254,33 +254,15 @@ class Shaded(hr.EDPRFClassifier):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hr.EDPRFClassifier(shema=SCHEMA), r"^EDPRFClassifier takes no shema: did you mean schema\?$"),
-        (lambda: hr.SuLQID3Classifier(shema=SCHEMA), r"^SuLQID3Classifier takes no shema: did you mean schema\?$"),
-        (lambda: Shaded(shad=1), r"^Shaded takes no shad: did you mean shade\?$"),
-        (lambda: hr.EDPRFClassifier(max_dept=3), "EDPRFClassifier takes no max_dept: did you mean max_depth?"),
-        (lambda: hr.PFDPDTClassifier(maxdepth=3), "PFDPDTClassifier takes no maxdepth: did you mean max_depth?"),
-        (lambda: hr.HedgerowClassifier(epsilom=3), "HedgerowClassifier takes no epsilom: did you mean epsilon?"),
-        (lambda: hr.DiffGenClassifier(zzz=3), "DiffGenClassifier takes no zzz: it takes epsilon, "),
-        (lambda: ForestClassifier(clas_weight=3), "ForestClassifier takes no clas_weight: did you mean class_weight?"),
-        (
-            lambda: hr.EDPRFClassifier(class_weight="balanced"),
-            "EDPRFClassifier takes no class_weight: the noise hides ",
-        ),
-        (
-            lambda: hr.EDPRFClassifier().fit(X, Y, sample_weight=[1]),
-            r"EDPRFClassifier.fit takes no sample_weight: the noise ",
-        ),
-        (
-            lambda: hr.HedgerowClassifier().fit(X, Y, classes=[1]),
-            r"HedgerowClassifier.fit takes no classes: it takes X, y, groups\.$",
-        ),
-        (lambda: hr.EDPRFClassifier().fit(X, Y=Y), r"EDPRFClassifier.fit takes no Y: it takes X, y, groups\.$"),
+        (lambda: hr.EDPRFClassifier(shema=SCHEMA), "EDPRFClassifier.*'shema'"),
+        (lambda: Shaded(shad=1), "Shaded.*'shad'"),
+        (lambda: hr.EDPRFClassifier(class_weight="balanced"), "EDPRFClassifier.*'class_weight'"),
+        (lambda: hr.HedgerowRegressor().fit(X, Y, exposure=[1]), "fit.*'exposure'"),
     ],
 )
-def test_an_unknown_keyword_is_refused_in_the_name_of_the_class_with_the_way_out(call, words):
-    with pytest.raises(TypeError, match=words) as caught:
+def test_an_unknown_keyword_is_refused(call, words):
+    with pytest.raises(TypeError, match=words):
         call()
-    assert str(caught.value).count(". ") <= 1
 
 
 def test_a_users_class_declares_parameters_as_fields():

@@ -120,9 +120,9 @@ def test_a_pipe_is_read(saved, content):
 
 
 OTHERS = {
-    "text": (io.StringIO, "open for text"),
-    "text of a file": (lambda: tempfile.NamedTemporaryFile("w+"), "open for text"),  # noqa: SIM115 (the test closes it)
-    "bytes": (lambda: b"content", "io.BytesIO"),
+    "text": (io.StringIO, "a path or a binary file object"),
+    "text of a file": (lambda: tempfile.NamedTemporaryFile("w+"), "a path or a binary file object"),  # noqa: SIM115 (the test closes it)
+    "bytes": (lambda: b"content", "a path or a binary file object"),
     "None": (lambda: None, "a path or a binary file object"),
     "a number": (lambda: 3, "a path or a binary file object"),
     "an object": (object, "a path or a binary file object"),

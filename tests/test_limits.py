@@ -387,7 +387,10 @@ def test_a_thousand_classes_come_back(tmp_path):
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.UnreadColumnWarning")
 def test_many_values_come_back(tmp_path):
     schema = SCHEMA.replace({"b": hr.Categorical([f"value number {number}" for number in range(65_000)])})
-    for model in (hr.ForestClassifier(schema=schema, n_estimators=2), hr.HedgerowClassifier(schema=schema)):
+    for model in (
+        hr.ForestClassifier(schema=schema, n_estimators=2),
+        hr.HedgerowClassifier(schema=schema, n_estimators=3),
+    ):
         check_comes_back(model.fit(X, Y), X, tmp_path / "model")
 
 

@@ -77,7 +77,7 @@ def test_a_parameter_without_a_rule_is_a_bug():
         a: int = parameter(WholeNumber(1, 2), default=1)
         b: int = 2
 
-    with pytest.raises(TypeError, match="b has no rule"):
+    with pytest.raises(KeyError, match="rule"):
         rules_of(Made)
 
 

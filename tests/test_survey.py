@@ -20,7 +20,7 @@ from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder
 from hedgerow.systems.hedgerow import RULES
-from hedgerow.table import MemoryTable
+from hedgerow.table import Coded, MemoryTable
 
 GENERATOR = np.random.default_rng(2)
 SCHEMA = hr.Schema({"wide": hr.Numeric(0, 1000), "c": hr.Categorical(["a", "b"])}, classes=["no", "yes"])
@@ -152,7 +152,7 @@ def test_a_plan_keeps_to_its_claim_and_the_curator_charges_no_more(sizes, delta,
     plan = plan_of(1, delta, adjacency=adjacency, **sizes)
     planned = cost(plan.event)
     assert planned.under(adjacency).delta(Fraction(1)) <= Fraction(delta)
-    table = MemoryTable.of(plan.encoder, X, Y)
+    table = MemoryTable.by(Coded(plan.encoder), X, Y)
     curator = Queryable(table, planned, Randomness(0))
     model = plan.fit(curator)
     charged = curator.total

@@ -13,11 +13,9 @@ def test_a_schema_without_classes_says_what_to_pass():
 
 
 def test_a_file_that_is_not_there_is_no_riddle(tmp_path):
-    with pytest.raises(
-        FileNotFoundError, match=r"no such file; pass the path that model\.save wrote: .*none\.hedgerow"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"none\.hedgerow"):
         hr.load(tmp_path / "none.hedgerow")
-    with pytest.raises(IsADirectoryError, match="a folder; pass a file"):
+    with pytest.raises(hr.FileFormatError, match="no regular file"):
         hr.load(tmp_path)
-    with pytest.raises(FileNotFoundError, match="no such file; pass a TOML file"):
+    with pytest.raises(FileNotFoundError, match=r"none\.toml"):
         hr.Schema.load(tmp_path / "none.toml")

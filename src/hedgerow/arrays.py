@@ -156,7 +156,6 @@ _here = threading.local()
 
 
 def available_threads() -> int:
-    """Return how many processors this process may use, at most 8: beyond that the memory is the limit."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(usable, 8)
 
@@ -193,6 +192,5 @@ def single() -> Iterator[None]:
 
 
 def for_slices(rows: int, work: Callable[[slice], None], few: int = FEW_ROWS) -> None:
-    """Call ``work`` for slices that together are all rows; ``few`` are not worth a second thread."""
     step = max(few, -(-rows // available_threads()))
     for_each(map(slice, range(0, rows, step), range(step, rows + step, step)), work)

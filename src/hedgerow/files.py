@@ -53,6 +53,10 @@ LEAST_MEMORY = 2**26  # bytes that codes and counts of records must be given
 MOST_RECORDS_OF_ONE = 2**31  # records of one person: more than a table holds
 
 
+def _part(share: int) -> Any:
+    return property(lambda allowance: allowance.bytes // share)
+
+
 @dataclass(frozen=True)
 class Allowance:
     """What one file may unpack to, in bytes, and the most of other things that follow from that."""
@@ -63,29 +67,14 @@ class Allowance:
     def of_file(cls, size: int, max_bytes: int | None = None) -> Allowance:
         return cls(max(BASE_BYTES, MOST_TIMES * size) if max_bytes is None else max_bytes)
 
-    @property
-    def document(self) -> int:
-        return self.bytes // 2  # bytes, which take several times as much memory when they are parsed
-
-    @property
-    def values(self) -> int:
-        return self.bytes // 64  # values of the document: one of few letters takes up to 250 bytes of memory
-
-    @property
-    def tests(self) -> int:
-        return self.bytes // 32  # codes of all features together: as many tests may be listed, of 20 bytes each
-
-    @property
-    def cells(self) -> int:
-        return self.bytes // 4  # cells of a table of features by codes, whose rows are as wide as the widest feature
-
-    @property
-    def letters(self) -> int:
-        return self.bytes // 16  # letters of an array of the classes, in which each takes as much as the longest
+    document = _part(2)  # bytes, which take several times as much memory when they are parsed
+    values = _part(64)  # values of the document: one of few letters takes up to 250 bytes of memory
+    tests = _part(32)  # codes of all features together: as many tests may be listed, of 20 bytes each
+    cells = _part(4)  # cells of a table of features by codes, whose rows are as wide as the widest feature
+    letters = _part(16)  # letters of an array of the classes, in which each takes as much as the longest
 
 
 def packaged_text(package: str, name: str) -> str:
-    """Return a text file that stands in a package beside its modules."""
     return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
@@ -172,7 +161,6 @@ def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, re
 
 
 def write_packed(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text compressed by xz, and the file's SHA-256 into ``HASHES`` beside it."""
     import lzma  # not every build of Python has it
 
     target = Path(path)
@@ -185,7 +173,6 @@ def write_packed(path: str | os.PathLike[str], text: str) -> None:
 
 
 def read_packed(path: str | os.PathLike[str]) -> str:
-    """Return a text that ``write_packed`` wrote; ValueError if the file's SHA-256 does not stand beside it."""
     import lzma
 
     source = Path(path)
@@ -204,7 +191,6 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 
 def _place_new(part: Path, target: Path) -> None:
-    """Give a file its name unless another one has it."""
     try:
         try:
             os.link(part, target)
@@ -223,7 +209,6 @@ def _place_new(part: Path, target: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on disk, where a folder can be asked for that."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -241,27 +226,17 @@ Place = str | os.PathLike[str] | IO[bytes]
 
 
 def is_path(place: object, method: str) -> TypeGuard[str | os.PathLike[str]]:
-    """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object.
-
-    It must have ``method``, "read" or "write".
-    """
+    """Return whether a file is named by its path, or raise ConfigurationError unless it is a binary file object."""
     if isinstance(place, str | os.PathLike):
         return True
-    if hasattr(place, "encoding"):  # of text files, and of objects that wrap one
-        mode = "rb" if method == "read" else "wb"
+    if hasattr(place, "encoding") or not callable(getattr(place, method, None)):  # text files have an encoding
         raise ConfigurationError(
-            f"the file object is open for text, but its content is bytes; open it in mode {mode!r}."
-        )
-    if not callable(getattr(place, method, None)):
-        way = "; wrap bytes in io.BytesIO" if isinstance(place, bytes | bytearray | memoryview) else ""
-        raise ConfigurationError(
-            f"a file is named by {type(place).__name__}, but it must be a path or a binary file object with {method}(){way}."
+            f"a file is named by {type(place).__name__}, but it must be a path or a binary file object with {method}()."
         )
     return False
 
 
 def place_name(place: Place) -> str:
-    """Return a file as messages name it."""
     return os.fspath(place) if isinstance(place, str | os.PathLike) else "the file object"
 
 

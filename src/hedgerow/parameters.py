@@ -6,12 +6,10 @@ import inspect
 import numbers
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from fractions import Fraction
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,19 +19,10 @@ from hedgerow.schema import Schema
 
 Stored = int | str | dict[str, int] | dict[str, int | float] | list[int] | None
 RandomSource = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None  # what ``Seed`` allows
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 LARGEST_WEIGHT = 1e300  # which a float holds
 LABELS = str | bool | np.bool_ | int | float | np.integer | np.floating
 OR_NONE = ", or None to have it chosen by a public rule"
-
-WEIGHTLESS = {
-    "sample_weight": "the noise hides a record that counts once, and a weight would let it count for more. Leave it out",
-    "exposure": "an exposure weighs a record, and noise would have to hide the largest weight. Leave it out; declare the "
-    "exposure as a feature, or predict the rate, with a public range",
-    "class_weight": "the noise hides a record that counts once, whatever its class. Leave it out, and predict a rare class from "
-    "a lower predict_proba, or take HedgerowClassifier or ForestClassifier, which have public weights",
-}
 
 
 class Constraint(ABC):
@@ -65,8 +54,6 @@ class Constraint(ABC):
 
 @dataclass(frozen=True)
 class WholeNumber(Constraint):
-    """An integer from ``low`` to ``high``; None too, where it stands for a public rule."""
-
     low: int
     high: int
     or_none: bool = False
@@ -82,8 +69,6 @@ class WholeNumber(Constraint):
 
 @dataclass(frozen=True)
 class Choice(Constraint):
-    """One of a few texts; None too, where it stands for a public rule."""
-
     options: tuple[str, ...]
     or_none: bool = False
 
@@ -122,8 +107,6 @@ class Exact(Constraint):
 
 @dataclass(frozen=True)
 class Instance(Constraint):
-    """An object of one class, or None."""
-
     kind: type
     rule: str
 
@@ -137,8 +120,6 @@ class Instance(Constraint):
 
 @dataclass(frozen=True)
 class Signs(Constraint):
-    """-1, 0 or 1 for features, by name or in the schema's order; None for no feature."""
-
     rule = "a dict of features' names to -1, 0 or 1, a list of these for all features, or None"
     or_none = True
 
@@ -159,8 +140,6 @@ class Signs(Constraint):
 
 @dataclass(frozen=True)
 class ClassNumbers(Constraint):
-    """A positive number for some classes; None for all alike."""
-
     rule = (
         "a dict of classes to positive numbers that are public knowledge, or None, since 'balanced' would read how many "
         "records each class has off the records themselves"
@@ -177,15 +156,11 @@ class ClassNumbers(Constraint):
 
 
 def _python(value: Any) -> Any:
-    if isinstance(value, np.floating):
-        return float(value)
     return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True)
 class Seed(Constraint):
-    """Where random bits come from."""
-
     rule = (
         "None (the operating system's entropy, which a guarantee needs), a non-negative integer or a numpy generator; pass "
         "random_state=None"
@@ -204,42 +179,12 @@ def _is_integer(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
-def checks_keywords(method: Method) -> Method:
-    """Return a method that refuses unknown keywords in the name of the class that it is called on."""
-    known = list(inspect.signature(method).parameters)[1:]  # without self
-
-    @wraps(method)
-    def checked(self: Any, *args: Any, **keywords: Any) -> Any:
-        if not keywords.keys() <= set(known):
-            check_keywords(f"{type(self).__name__}.{method.__name__}", keywords, known)
-        return method(self, *args, **keywords)
-
-    return cast(Method, checked)
-
-
-def check_keywords(what: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Raise TypeError for the first keyword that is not known, naming ``what`` was called and the way out."""
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, 1)
-            way = WEIGHTLESS.get(name) or (f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}")
-            raise TypeError(f"{what} takes no {name}: {way}{'' if way.endswith('?') else '.'}")
-
-
 def parameter(rule: Constraint, *, default: Any, kw_only: bool = True) -> Any:
-    """Return the field of an estimator's parameter, with the rule for its values."""
     return field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
 
 def rules_of(kind: type) -> dict[str, Constraint]:
-    rules: dict[str, Constraint] = {}
-    for each in fields(kind):
-        if "rule" not in each.metadata:
-            raise TypeError(
-                f"{kind.__name__}.{each.name} has no rule, so nothing checks it. Declare it as parameter(rule, default=...)."
-            )
-        rules[each.name] = each.metadata["rule"]
-    return rules
+    return {each.name: each.metadata["rule"] for each in fields(kind)}
 
 
 SECTION = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)  # a numpydoc heading
@@ -256,10 +201,7 @@ EXAMPLE = """
 
 
 def describe(kind: type, base: type) -> None:
-    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example.
-
-    A class describes its own parameters and those that mean something else in it.
-    """
+    """Complete the docstring of an estimator by what it inherits from ``base`` on: parameters, attributes, and an example."""
     if not kind.__doc__:
         return
     head, *parts = SECTION.split(inspect.cleandoc(kind.__doc__))
@@ -279,7 +221,6 @@ def describe(kind: type, base: type) -> None:
 
 
 def _entries(doc: str, title: str) -> dict[str, str]:
-    """Return what a section says of each name: its type, and the description below it."""
     _, *parts = SECTION.split(doc)
     text = dict(zip(parts[::2], parts[1::2], strict=True)).get(title, "")
     entries: dict[str, str] = {}
@@ -289,7 +230,6 @@ def _entries(doc: str, title: str) -> dict[str, str]:
 
 
 def check_parameters(values: Mapping[str, object], constraints: Mapping[str, Constraint]) -> dict[str, Any]:
-    """Return all values as plain ones, or raise ConfigurationError for the first that breaks its constraint."""
     plain: dict[str, Any] = {}
     for name, constraint in constraints.items():
         value = values[name]

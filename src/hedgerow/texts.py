@@ -22,12 +22,10 @@ FEW.maxlevel, FEW.maxother, FEW.maxstring = 3, 120, 120
 
 
 def listed(names: Sequence[object]) -> str:
-    """Return the first ten of some names, as Python writes them."""
     return ", ".join(map(repr, names[:10])) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def printable(text: str) -> str:
-    """Return a text on one line, without characters that would steer a terminal."""
     return text if text.isprintable() else json.dumps(text)[1:-1]
 
 
@@ -61,10 +59,7 @@ CELL = f"{LINE}; padding: 0.2em 1em 0.2em 0; text-align: left; vertical-align: t
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], headers: Sequence[object] = (), *, note: str = "") -> str:
-    """Return a table in HTML, with every text escaped: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns.
-
-    The first cell of each row is its heading; ``title`` and ``note`` stand above and below the table.
-    """
+    """Return a table in HTML, with every text escaped: the first ``MOST_ROWS`` rows and ``MOST_COLUMNS`` columns."""
 
     def row(cells: Sequence[object], tag: str) -> str:
         shown = ""
@@ -126,7 +121,6 @@ class Progress:
             self._file.flush()
 
     def step(self, group: Hashable, label: str) -> None:
-        """Count a piece of work that took all the time since the one before it."""
         now = self._clock()
         self._seen[group].append(now - self._last)
         self._last = now

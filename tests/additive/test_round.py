@@ -16,11 +16,9 @@ from hedgerow.additive import round as round_module
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import (
     CANDIDATE_PENALTY,
-    CELL_SELECTION_SHARE,
     CUT_GROUPS,
     MAX_CUT_VALUES,
     SAMPLING_PENALTY,
-    SELECTION_SHARE,
     CellRound,
     Fit,
     OneRound,
@@ -122,9 +120,9 @@ def test_a_selection_has_its_share_of_the_budget_divided_by_their_number():
         one = kind(loss, Budget(Fraction(1)), cuts, 5)
         assert one.selection.score_range == 2 * loss.scored_l1
         charged = cost(one.selection.event("", "")).epsilon
-        of_all, many = SELECTION_SHARE, cuts
+        of_all, many = OneRound.selection_share, cuts
         if kind is not OneRound:
-            of_all, many = CELL_SELECTION_SHARE, cuts if kind is CellRound else cuts - 3
+            of_all, many = CellRound.selection_share, cuts if kind is CellRound else cuts - 3
         share = of_all / (1 if kind is OneRound else 2)  # the other half is for what cells measure
         assert charged <= share / max(many, 1) < Fraction(1001, 1000) * charged
         if kind is not OneRound:

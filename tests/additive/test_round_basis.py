@@ -108,7 +108,7 @@ def test_noise_for_less_than_a_column_is_refused():
     table = MemoryTable(np.zeros((3, 1), dtype=np.uint8), np.zeros(3, dtype=np.int16), np.array([9]), 2)
     opened = Queryable(table, cost(one.event), Randomness(0)).open_round(one.loss, fit.pending_terms())
     for less in (one.noise, noise.doubled(-1)):
-        with pytest.raises(ConfigurationError, match="calibrated for less"):
+        with pytest.raises(ConfigurationError, match="covers less"):
             opened.sums(Candidate(0), less, basis)
     assert opened.sums(Candidate(0), noise, basis).shape == (1, 9, 2)
 
@@ -129,7 +129,7 @@ def test_a_round_in_another_basis_is_charged_what_it_states(cuts):
 def test_a_budget_too_small_for_the_noise_of_an_answer_is_refused_before_anything_is_read():
     loss, small = Logistic(2, normal=True), Budget(Fraction(1, 1 << 50), concentrated=True)
     assert (small * Fraction(3, 4)).noise_for(loss.l1, loss.l2_squared).sigma
-    with pytest.raises(ConfigurationError, match="more than the sampler draws"):
+    with pytest.raises(ConfigurationError, match="more than is drawn"):
         _ = OneRound(loss, small, 0, 9).event
     assert OneRound(loss, small * 2**20, 0, 9).event
 

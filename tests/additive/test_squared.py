@@ -134,8 +134,8 @@ def test_a_log_of_outcomes_is_that_of_each_outcome():
     ("link", "low", "match"),
     [
         (LogOutcome, 0, "above 0"),
-        (LogOutcome, 1e-4, "times its low"),
-        (LogLink, -1, "starts at 0 or above"),
+        (LogOutcome, 1e-4, "times the low"),
+        (LogLink, -1, "from 0 or above"),
         (LogLink, 60, "twice its low"),
     ],
 )

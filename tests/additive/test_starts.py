@@ -123,11 +123,11 @@ def test_a_range_without_cut_points_of_the_start_is_one_value():
 def test_what_a_start_says_must_fit_a_margin():
     model = model_of()
     large = replace(model, start=np.array([MOST_VOTES + 1]))
-    with pytest.raises(ConfigurationError, match="too large a number"):
+    with pytest.raises(ConfigurationError, match="too large for a margin"):
         start_on(large, fine_encoder(), loss_of(2))
     votes = model.terms[0].votes.copy()
     votes[0, 0] = -(1 << 40)
-    with pytest.raises(ConfigurationError, match="too large a number"):
+    with pytest.raises(ConfigurationError, match="too large for a margin"):
         start_on(replace(model, terms=(replace(model.terms[0], votes=votes),)), fine_encoder(), loss_of(2))
 
 
@@ -278,7 +278,7 @@ def test_a_start_says_the_same_outcomes_on_another_grid(kind, link, low, other):
 def test_what_adds_up_must_be_the_same():
     grid = OutcomeGrid(0.5, 10.0, 1 << 20)
     model = regression(Squared, LogOutcome, grid)
-    with pytest.raises(ConfigurationError, match="what adds up in init is the log outcome"):
+    with pytest.raises(ConfigurationError, match="init adds up the log outcome"):
         start_on(
             model, Encoder(hr.Schema(FINE, outcome=hr.Numeric(0.5, 10)), 255), Squared(1, 1.0, 1.0, 500, Link(grid))
         )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from copy import copy
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import spilling
 from products import thinned
 
 import hedgerow as hr
@@ -37,7 +36,7 @@ SCHEMA = hr.Schema(
 
 @pytest.fixture(autouse=True)
 def small_partitions(monkeypatch):
-    monkeypatch.setattr(local, "FEWEST_ROWS", 1)
+    monkeypatch.setattr(local, "FEWEST_ROWS", 211)  # also where nothing may stay in memory
     monkeypatch.setattr(local, "MOST_ROWS", 211)
 
 
@@ -118,14 +117,6 @@ def test_a_search_is_that_of_a_frame(people, tmp_path, grid, refit):
     whole = saved(X, y)
     records = list(sources(people, tmp_path))[1 if refit else 2]
     assert saved(records) == whole
-
-
-def spilling(records, folder):
-    """The same records, of which nothing stays in memory."""
-    source = copy(records._source)
-    for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
-        object.__setattr__(source, name, value)
-    return replace(records, _source=source)
 
 
 @pytest.mark.full

@@ -31,7 +31,7 @@ def test_json_has_the_answers_and_is_no_model_file(model, run, is_refused):
     assert result.stderr.startswith("wrote ")
     assert run("export", "m.hedgerow", "--to", "json").stdout == model.to_json()
     assert json.loads(model.to_json())["answers"]["classes"] == ["high", "low"]
-    is_refused(run("predict", "m.json", "people.csv"), 2, "Load the model's file, which save wrote")
+    is_refused(run("predict", "m.json", "people.csv"), 2, "m.json is not a model file")
 
 
 def test_sql_answers(model, run):

@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -6,9 +5,8 @@ import pytest
 from helpers import n_leaves
 
 import hedgerow as hr
-from hedgerow.cli.models import tree_lines
 from hedgerow.export import Mean
-from hedgerow.plots.model import branch_text, tree_values
+from hedgerow.plots.model import branch_text, tree_lines
 from hedgerow.reading.table_file import read_table
 from hedgerow.scores import binary
 from hedgerow.texts import printable
@@ -65,25 +63,31 @@ def test_the_trees_of_the_page_are_those_that_vote(answer, model):
     encoder, forest = model.model_.encoder, model.model_.forest
     codes = encoder.transform(columns)
     for tree in range(3):
-        node = answer("inspect", "m.hedgerow", "--tree", tree + 1)["tree"]
+        lines = answer("inspect", "m.hedgerow", "--tree", tree + 1)["tree"]
         own = replace(forest, roots=forest.roots[tree : tree + 1]).trees
         votes = own.sums_of(codes, forest.label, 2).argmax(axis=1)
-        assert [walk(node, record, encoder) for record in codes] == [encoder.schema.classes[vote] for vote in votes]
+        assert [walk(lines, record, encoder) for record in codes] == [encoder.schema.classes[vote] for vote in votes]
 
 
-def walk(node, record, encoder):
-    while "branches" in node:
-        name = node["feature"]
-        code = int(record[encoder.schema.names.index(name)])
-        when = branch_text(name, encoder.schema.features[name], [code], encoder.max_bins)
-        [node] = [branch["node"] for branch in node["branches"] if branch["when"] == when]
-    return node["label"]
+def walk(lines, record, encoder):
+    depth, schema = 1, encoder.schema
+    whens = [
+        branch_text(name, schema.features[name], [int(code)], encoder.max_bins)
+        for name, code in zip(schema.names, record, strict=True)
+    ]
+    for line in lines:
+        when, _, label = line.strip().partition(": ")
+        if len(line) - len(line.lstrip()) == 2 * depth and when in whens:
+            if label:
+                return label
+            depth += 1
+    raise AssertionError("no branch is taken")
 
 
 def test_the_text_of_a_tree(run, answer, model):
     page = run("inspect", "m.hedgerow", "--tree", "2").stdout
     text = page.partition("\ntree 2 of 3\n")[2]
-    assert text.splitlines() == list(tree_lines(answer("inspect", "m.hedgerow", "--tree", 2)["tree"], depth=1))
+    assert text.splitlines() == list(tree_lines(model.model_, 1))
     assert [part for part in ("  code = 1", "  code missing", "  code undeclared") if part not in text] == []
 
 
@@ -94,7 +98,7 @@ def test_no_such_tree(run, model, is_refused, tree, words):
 
 def test_a_tree_of_one_leaf_is_written_as_always(run, train):
     train("--param", "n_estimators=1", "--param", "max_depth=0")
-    assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("  always: ")
+    assert run("inspect", "m.hedgerow", "--tree", "1").stdout.splitlines()[-1].startswith("always: ")
 
 
 @pytest.mark.parametrize(
@@ -161,12 +165,12 @@ def test_binary_tests_and_noisy_counts(model):
         candidates=candidates,
         counts=np.array([[0, 0], [3, 12], [7, -1]]),
     )
-    tree = tree_values(ForestModel(encoder, forest, None, Mean(1)), 0)
-    assert list(tree_lines(tree)) == [  # counts follow classes_: high, then low
-        "marital status = single: high, noisy counts 12, 3",
-        "marital status not = single: low, noisy counts -1, 7",
+    assert list(
+        tree_lines(ForestModel(encoder, forest, None, Mean(1)), 0)
+    ) == [  # counts follow classes_: high, then low
+        "  marital status = single: high, noisy counts 12, 3",
+        "  marital status not = single: low, noisy counts -1, 7",
     ]
-    json.dumps(tree)
 
 
 def test_what_would_steer_a_terminal_is_spelled_out():

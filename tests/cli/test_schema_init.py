@@ -148,7 +148,7 @@ def test_another_target(draft):
 def test_out_is_written_and_replaced_only_by_force(draft, tmp_path, is_refused):
     result = draft("--out", "s.toml")
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr.endswith(f"wrote {tmp_path / 's.toml'}\n")
+    assert f"wrote {tmp_path / 's.toml'}\n" in result.stderr
     written = (tmp_path / "s.toml").read_text("utf-8")
     assert written == draft().stdout
     (tmp_path / "s.toml").write_text("confirmed", "utf-8")
@@ -231,7 +231,7 @@ def test_another_separator(draft, tmp_path):
     ("content", "options", "words"),
     [
         ("a,b\n", [], ("no records",)),
-        ("a\n1\n", [], ("one column", "--separator")),
+        ("a\n1\n", [], ("has no features",)),
         ("", [], ("is empty",)),
         ("a,b\n1,2\n", ["--target", "c"], ("--target c",)),
         ("a,b\n1,\n", ["--target", "b"], ("no label",)),
@@ -448,14 +448,6 @@ def test_codes_of_which_some_have_letters_are_compared_as_text(draft, tmp_path, 
     assert {*MIXED} <= {*feature.values}
     assert ("the 50 most frequent ones are kept" in line_about(result, "icd")) == (len(codes) > 50)
     assert "is 'NA' a value?" in line_about(result, "icd")
-
-
-def test_values_and_classes_that_differ_in_capitals_only_are_named(draft, tmp_path):
-    rows = [f"{('No', 'no', 'Yes')[i % 3]},{20 + i % 50},{('ill', 'well', 'Ill')[i % 3]}" for i in range(90)]
-    (tmp_path / "s.csv").write_text("\n".join(["ambulance,age,state", *rows]), "utf-8")
-    result = draft()
-    assert "these differ in capitals only, and count as different: 'No', 'no'" in line_about(result, "ambulance")
-    assert "in capitals only, and count as different: 'Ill', 'ill'" in line_about(result, "classes")
 
 
 def test_an_outcomes_range_is_written_as_those_of_features(draft, tmp_path):

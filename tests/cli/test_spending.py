@@ -39,7 +39,7 @@ def at(target):
 
 
 STAGES = [
-    ("spending.check_columns", AT_NOTHING, False),
+    ("spending.records_of", AT_NOTHING, False),
     ("fit", AT_NOTHING, False),
     ("open_stream", AT_BEGUN, False),
     ("save", AT_FITTED, False),

@@ -90,7 +90,7 @@ def test_a_folder_is_the_pattern_of_its_files(pieces, run, train):
         ("part-*.csv", ["--holdout", "0.5", "--holdout-epsilon", "1"], "pass one file"),
         ("part-*.csv", ["--memory", "a lot"], "no amount of memory"),
         ("part-*.csv", ["--memory", "1MiB"], "too little"),
-        ("part-b.csv", [], "has no records"),
+        ("part-b.csv", [], "there are no records"),
     ],
 )
 def test_wrong_usage(pieces, train, is_refused, data, options, words):

@@ -259,9 +259,9 @@ def test_what_squares_or_divides_counts_is_asked_of_records_that_count_one(unit)
 def test_what_is_asked_or_offered_has_a_row_for_each_node_and_a_column_for_each_feature_or_test(shape):
     curator, nodes = parted()
     for truth in (np.ones(shape, dtype=bool), np.ones((2, 2), dtype=np.int64)):
-        with pytest.raises(ConfigurationError, match="a row for each node"):
+        with pytest.raises(ConfigurationError, match="of shape"):
             curator.answer(Histogram(nodes, truth), Geometric(ONE, 9))
-        with pytest.raises(ConfigurationError, match="a row for each node"):
+        with pytest.raises(ConfigurationError, match="of shape"):
             curator.answer(SelectTests(nodes, TESTS, truth, Gini()), PermuteAndFlip(ONE, Gini().range))
     one_is_offered_nothing = np.array([[True, True], [False, False]])
     with pytest.raises(ConfigurationError, match="offered no test"):

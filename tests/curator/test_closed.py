@@ -75,7 +75,7 @@ def test_nothing_is_answered_after_a_change_was_broken_off_or_in_another_process
     with pytest.raises(KeyboardInterrupt):
         curator.update_margins(break_off)
     for _ in range(2):  # a refused change does not open it again
-        with pytest.raises(BudgetExceeded, match="interrupted while its records"):
+        with pytest.raises(BudgetExceeded, match="was interrupted"):
             ask(curator, root)
     assert curator.spent == 0
     curator, root = opened()

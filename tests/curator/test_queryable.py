@@ -115,7 +115,7 @@ def test_a_histogram_is_released_of_the_features_that_were_asked_for():
     curator, root = open_curator(Fraction(1000))
     cells = curator.answer(Histogram(root, np.array([[False, True]])), Geometric(Fraction(1000)))
     assert cells.tolist() == [[[0, 0]] * 2 + [[5, 5]] * 2]
-    with pytest.raises(ConfigurationError, match="in 2 of the counts"):
+    with pytest.raises(ConfigurationError, match="in 2 counts"):
         curator.answer(Histogram(root, BOTH), Geometric(Fraction(1)))
 
 
@@ -186,7 +186,7 @@ def test_candidates_that_are_no_tests_are_refused():
     with pytest.raises(ConfigurationError, match="do not describe tests"):
         replace(TESTS, at=np.array([0, 2], np.int32))
     curator, root = open_curator()
-    with pytest.raises(ConfigurationError, match="chosen must be integers"):
+    with pytest.raises(ConfigurationError, match="chosen must be a test"):
         curator.partition(root, TESTS, np.array([2]))
 
 

@@ -316,7 +316,7 @@ def changed(**parts):
     ],
 )
 def test_cuts_of_other_codes_or_that_put_a_record_in_two_cells_or_none_are_refused(cuts, splits):
-    with pytest.raises(ConfigurationError, match="these cuts read other features or codes"):
+    with pytest.raises(ConfigurationError, match="other features or codes"):
         opened(*records(20), cuts, splits)
 
 

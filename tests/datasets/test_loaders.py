@@ -208,7 +208,7 @@ def test_robot_merges_moves(made_up):
     assert four.y.tolist() == MOVES
     forward, other = two.schema.classes
     assert two.y.tolist() == [forward, other, other, forward]
-    with pytest.raises(ConfigurationError, match="Pass 4 or 2"):
+    with pytest.raises(ConfigurationError, match="pass 4 or 2"):
         load_wall_following(home, classes=3)
 
 

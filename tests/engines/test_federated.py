@@ -474,7 +474,7 @@ def test_a_fit_has_one_name_on_every_file_system(tmp_path, name):
 
 def test_owners_answer_fits_only(tmp_path):
     records = Owners(tmp_path, made_up(CLASSES)).records()
-    with pytest.raises(ConfigurationError, match="answer fits of an estimator"):
+    with pytest.raises(ConfigurationError, match="answer fits and nothing else"):
         hr.Curator(records, None, CLASSES, epsilon=1.0)
     X, y, _ = Owners(tmp_path / "pooled", made_up(CLASSES)).pooled()
     certificate = hr.EDPRFClassifier(schema=CLASSES, **SEEDED).fit(X, y).certificate_

@@ -15,7 +15,7 @@ from hedgerow.audit import check_model
 from hedgerow.engines import encode, local
 from hedgerow.errors import ConfigurationError, EngineError, SchemaError
 from hedgerow.schema import Encoder
-from hedgerow.table import keep_of
+from hedgerow.table import Coded, keep_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records")
 
@@ -109,7 +109,7 @@ def test_ids_stay_where_they_are(tmp_path):
     assert not [
         finding for finding in check_model(tmp_path / "m") if finding.refuted and finding.attack != "certificate"
     ]
-    table = given.table(Encoder(schema, 4), keep_of(given.groups_by(schema), 2, hr_randomness()))
+    table = given.read(Coded(Encoder(schema, 4)), keep_of(given.groups_by(schema), 2, hr_randomness()))
     assert all(set(part.arrays) == {"codes", "labels"} for part in table._engine._partitions)
     table.close()
 
@@ -217,5 +217,5 @@ def test_the_column_of_the_labels_cannot_say_who_records_are_of():
     """Everybody with one label would be one person."""
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"], target="y")
     records = hr.Records.from_batches([{"a": [0.5], "y": ["no"]}], group="y")
-    with pytest.raises(ConfigurationError, match="neither holds labels"):
+    with pytest.raises(ConfigurationError, match="holds no labels"):
         hr.EDPRFClassifier(schema=schema).fit(records)

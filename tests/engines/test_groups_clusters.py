@@ -24,7 +24,7 @@ from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import PerRecordCoin, Randomness
 from hedgerow.reading.persons import Groups
 from hedgerow.schema import Encoder
-from hedgerow.table import Keep, Share, Sizes, keep_of
+from hedgerow.table import Coded, Keep, Share, Sizes, keep_of
 from hedgerow.table.reading import least
 
 pytestmark = pytest.mark.filterwarnings("default", "ignore:the noisy number of records")
@@ -92,9 +92,11 @@ def check_same(case, made, tmp_path):
     assert saved(whole.fit(X, y), tmp_path / "all") != saved(found, tmp_path / "found")
 
 
+# The quick run starts one cluster, of Dask, for the tests of this file; tests/engines/test_dask.py is full.
 @pytest.mark.parametrize("cluster", ["dask"], indirect=True)
-def test_a_fit_is_the_same_bits(cluster, tmp_path):
-    check_same("edprf", cluster.made(5), tmp_path)
+@pytest.mark.parametrize("case", ["edprf", "hedgerow, delta"])
+def test_a_fit_is_the_same_bits(case, cluster, tmp_path):
+    check_same(case, cluster.made(5), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_every_private_form_writes_the_same_file(case, cluster, tmp_path):
 
 
 def table_of(records, schema, most=2):
-    return records.table(Encoder(schema, 4), keep_of(records.groups_by(schema), most, Randomness(0)))
+    return records.read(Coded(Encoder(schema, 4)), keep_of(records.groups_by(schema), most, Randomness(0)))
 
 
 @pytest.mark.parametrize("cluster", ["dask"], indirect=True)

@@ -61,6 +61,7 @@ def test_every_source_gives_the_same_model_and_card(made, tmp_path):
         assert np.array_equal(hr.evaluate(fitted, records, epsilon=1, random_state=1).counts, card.counts)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("default")  # Dask's own
 def test_dask_gives_the_same_model(made, client, tmp_path):
     X, y = made

@@ -11,7 +11,7 @@ from hedgerow.engines import encode
 from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import Randomness
 from hedgerow.schema import Encoder
-from hedgerow.table import keep_of
+from hedgerow.table import Coded, keep_of
 
 SCHEMA = hr.Schema({"job": hr.Categorical(["spy"])}, classes=["no"])
 JOBS = ValueCounts(SCHEMA, (0,), with_labels=True)
@@ -79,7 +79,7 @@ def test_tables_count_each_person_once_over_all_partitions(source, sizes, most, 
     monkeypatch.setattr("hedgerow.engines.local.MOST_ROWS", 4)
     monkeypatch.setattr("hedgerow.engines.local.FEWEST_ROWS", 4)
     given = given_by(source, sizes, tmp_path, spill)
-    table = given.table(Encoder(SCHEMA, 2), keep_of(given.groups_by(SCHEMA), most, Randomness(most)))
+    table = given.read(Coded(Encoder(SCHEMA, 2)), keep_of(given.groups_by(SCHEMA), most, Randomness(most)))
     counted = sum((np.asarray(part.arrays["labels"]) >= 0).sum() for part in table._engine._partitions)
     table.close()
     assert counted == most + 3 * len(SIZES[sizes])

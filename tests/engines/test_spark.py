@@ -148,7 +148,7 @@ def test_a_job_that_gets_no_further_ends_after_the_stated_time(spark, tmp_path):
     ledger = hr.Ledger(epsilon=1.0)
     model = hr.EDPRFClassifier(epsilon=1.0, schema=schema, ledger=ledger)
     records = hr.Records.from_spark(frame, label="label", timeout=0.3)
-    with pytest.raises(hr.EngineError, match=r"no task finished for 0\.3 seconds"):
+    with pytest.raises(hr.EngineError, match=r"nothing finished for 0\.3 seconds"):
         model.fit(records)
     assert ledger.spent == 1
 

@@ -45,7 +45,7 @@ def test_what_is_too_large_is_not_written(monkeypatch):
 
 def test_it_is_an_export_which_load_refuses(tmp_path):
     (tmp_path / "model.json").write_text("\n" + fitted("forest").to_json(), "utf-8")
-    with pytest.raises(hr.FileFormatError, match="JSON text, which to_json exports"):
+    with pytest.raises(hr.FileFormatError, match="is not a model file"):
         hr.load(tmp_path / "model.json")
 
 

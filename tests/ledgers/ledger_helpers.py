@@ -27,3 +27,12 @@ def some(made):
         with ledger.reserve(fit("0.1")):
             pass
     return ledger
+
+
+def everything_of(error):
+    """Return all that an error, and those before it, say."""
+    found = []
+    while error is not None:
+        found += [str(error), repr(error), repr(error.args)]
+        error = error.__cause__ or error.__context__
+    return " ".join(found)

@@ -64,7 +64,7 @@ def test_a_sum_has_as_many_digits_as_can_be_written_and_no_more(part):
     for numerator in (1, 2**12_000 - 1):  # long below, and above as well
         amount = Amount(**{part: Fraction(numerator, 2**11_999)})
         assert ceiling.check("a fit", amount, Amount()) == amount
-        with pytest.raises(BudgetExceeded, match="thousands of digits"):
+        with pytest.raises(BudgetExceeded, match="too long a fraction"):
             ceiling.check("a fit", replace(amount, **{part: Fraction(numerator, 2**12_000)}), Amount())
     assert Amount.from_dict(amount.to_dict()) == amount
 
@@ -181,7 +181,7 @@ def test_an_epsilon_reads_as_no_less_than_it_is(epsilon):
 def test_an_epsilon_holds_for_its_delta_and_any_larger_one():
     for delta in ("0.0003", "0.01"):
         assert BY_EPSILON.epsilon_at(delta) == 1
-    with pytest.raises(ConfigurationError, match="no smaller"):
+    with pytest.raises(ConfigurationError, match="says nothing for"):
         BY_EPSILON.epsilon_at(Fraction(3, 10**4) - TINY)
 
 

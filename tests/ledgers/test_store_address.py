@@ -5,6 +5,7 @@ import traceback
 from pathlib import Path
 
 import pytest
+from ledger_helpers import everything_of
 
 import hedgerow as hr
 from hedgerow.errors import ConfigurationError, LedgerPickleError
@@ -31,15 +32,6 @@ URLS = [
     ),
     f"postgresql+psycopg://anna@{HOST}/budgets?token={SECRET}&token={SECRET}",
 ]
-
-
-def everything_of(error):
-    """Return all that an error, and those before it, say."""
-    found = []
-    while error is not None:
-        found += [str(error), repr(error), repr(error.args)]
-        error = error.__cause__ or error.__context__
-    return " ".join(found)
 
 
 @pytest.mark.parametrize("url", URLS, ids=range(len(URLS)))
@@ -141,7 +133,7 @@ def test_a_variable_is_looked_up_when_it_is_used_and_never_shown(tmp_path, monke
             monkeypatch.delenv("BUDGETS", raising=False)
         else:
             monkeypatch.setenv("BUDGETS", value)
-        with pytest.raises(ConfigurationError, match="the environment variable BUDGETS names no ledger store"):
+        with pytest.raises(ConfigurationError, match="the environment variable BUDGETS holds no path"):
             named.url()
     monkeypatch.chdir(tmp_path)
     for value, driver, database_ in (

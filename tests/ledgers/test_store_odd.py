@@ -2,10 +2,7 @@
 
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 from ledger_helpers import fit, some
@@ -13,7 +10,7 @@ from ledger_helpers import fit, some
 import hedgerow as hr
 from hedgerow.ledgers import chain, database, store
 from hedgerow.ledgers.ceiling import Standing
-from hedgerow.ledgers.database import Address, Database, is_full
+from hedgerow.ledgers.database import Address, Database
 from hedgerow.ledgers.store import written
 
 NAMES = [
@@ -128,63 +125,12 @@ def test_bodies_that_say_nothing_are_damage_although_their_hash_is_right(tmp_pat
             ask()
 
 
-def test_a_full_file_system_is_called_full(tmp_path, monkeypatch):
-    class Full:
-        f_blocks, f_bavail, f_files, f_favail = 10, 0, 10, 5
-
-    assert not is_full(tmp_path / "b.db")
-    monkeypatch.setattr(os, "statvfs", lambda path: Full)
-    assert is_full(tmp_path / "b.db")
-    for code in (sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
-        error = sqlite3.OperationalError("x")
-        error.sqlite_errorcode, error.sqlite_errorname = code, "x"
-        with pytest.raises(hr.LedgerUnavailable, match="the disk is full"):
-            Database(Address.of(tmp_path / "b.db"))._raise(error, charging=False)
-
-
-CODE = """\
-import os, sys, hedgerow as hr
-from click.testing import CliRunner
-from hedgerow.cli import ledgers, main
-from hedgerow.ledgers import store
-if os.getuid() == 0: os.setuid(65534)
-store = hr.LedgerStore(sys.argv[1])
-ledger = store.ledger("a")
-print(ledger.spent, len(ledger.entries), store.verify("a"), store.names())
-print(CliRunner().invoke(main, ["budget", "show", "--ledger", sys.argv[1], "--dataset", "a"]).output)
-try: store.create("b", epsilon=1)
-except hr.LedgerUnavailable as error: print(error)
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
-def test_whoever_may_only_read_can_read(tmp_path):
-    some(hr.LedgerStore(tmp_path / "b.db"))
-    (tmp_path / "b.db").chmod(0o444)
-    tmp_path.chmod(0o555)
-    for folder in tmp_path.parents:  # pytest's folders are private
-        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    try:
-        done = subprocess.run([sys.executable, "-c", CODE, tmp_path / "b.db"], capture_output=True, text=True)
-    finally:
-        tmp_path.chmod(0o755)
-        (tmp_path / "b.db").chmod(0o644)
-    assert done.stdout.startswith("3/10 3 None ('a',)\n"), done
-    assert "finished   Forest  epsilon 0.1, " in done.stdout
-    assert done.stdout.endswith("Nothing was drawn, and nothing was charged.\n"), done
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.db"]
-
-
-def test_a_store_that_is_written_while_it_is_read_so_is_read_again(tmp_path, monkeypatch):
-    made = hr.LedgerStore(tmp_path / "b.db")
-    ledger = some(made)
-    monkeypatch.setattr(database, "_is_still", lambda path: True)
-    assert ledger.spent > 0
-    states = iter([1, 2])
-    monkeypatch.setattr(database, "_state", lambda path: next(states))
-    with pytest.raises(hr.LedgerUnavailable, match="written while it was read"):
-        _ = ledger.spent
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL])
+def test_a_full_file_system_is_named(tmp_path, code):
+    error = sqlite3.OperationalError("x")
+    error.sqlite_errorcode, error.sqlite_errorname = code, "x"
+    with pytest.raises(hr.LedgerUnavailable, match="full"):
+        Database(Address.of(tmp_path / "b.db"))._raise(error, charging=False)
 
 
 def test_entries_are_checked_after_the_transaction(tmp_path, monkeypatch):

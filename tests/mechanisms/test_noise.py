@@ -249,7 +249,7 @@ def test_noise_of_larger_sums_has_the_deviation_times_their_size_at_the_same_cos
 
 @pytest.mark.parametrize("sigma", [2**48, 2**47, 2**47 - 1])
 def test_a_sigma_beyond_the_sampler_is_refused(sigma):
-    with pytest.raises(ValueError, match="more than the sampler draws"):
+    with pytest.raises(ValueError, match="more than is drawn"):
         _ = with_sigma(sigma).sigma
 
 

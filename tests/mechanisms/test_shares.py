@@ -117,7 +117,7 @@ def test_noise_is_rounded_up_and_never_below_the_least():
         noise = DiscreteGaussian(rho, Fraction(7), 3)
         assert noise.event("sums").rho <= rho
         assert 3 * noise.sigma**2 * 2 * rho >= 7 > 3 * (noise.sigma - 1) ** 2 * 2 * rho
-    with pytest.raises(ConfigurationError, match="so small"):
+    with pytest.raises(ConfigurationError, match="too small"):
         _ = DiscreteGaussian(Fraction(1, 10**20), Fraction(1), 1).sigma
 
 

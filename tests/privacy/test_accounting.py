@@ -161,7 +161,7 @@ def test_each_adjacency_is_known_by_its_name(adjacency):
 
 @pytest.mark.parametrize("adjacency", ["bounded", "", None, 1, ["add-remove"], "Add-Remove"])
 def test_there_is_no_third_adjacency(adjacency):
-    with pytest.raises(ConfigurationError, match="pass adjacency='add-remove' or 'replace-one'"):
+    with pytest.raises(ConfigurationError, match="pass 'add-remove' or 'replace-one'"):
         check_adjacency(adjacency)
 
 

@@ -58,7 +58,7 @@ def test_an_amount_is_at_least_the_one_whose_noise_is_near_the_samplers_largest(
 
 def test_a_claim_that_no_plan_of_a_kind_keeps_is_refused_with_the_way_out():
     with pytest.raises(
-        ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1\. .* larger delta"
+        ConfigurationError, match=r"no plan of this kind keeps to delta 1e-20 at epsilon 1: .* larger delta"
     ):
         Claim(Fraction(1), Fraction(1, 10**20)).largest(gaussian)  # one draw of the sampler alone costs more
 

@@ -198,7 +198,7 @@ def test_one_ledger_counts_one_unit(unit, plan, counts, rho, tmp_path):
             expected = plan.records**2 * cost(fit.event).rho if rho else HALF
             assert ledger.spent == expected
         else:
-            with pytest.raises(BudgetExceeded, match="one ledger counts one unit of protection"):
+            with pytest.raises(BudgetExceeded, match="Fit for that"):
                 ledger.reserve(fit)
             assert ledger.spent == 0
     kept.store.verify("d")
@@ -208,7 +208,7 @@ def test_shares_and_raises_keep_the_unit(tmp_path):
     store = hr.LedgerStore(tmp_path / "b.db")
     whole = store.create("whole", epsilon=2, records_per_person=3, person="id")
     for wrong in ({}, {"records_per_person": 3}, {"records_per_person": 3, "person": "other"}):
-        with pytest.raises(ConfigurationError, match="its sub-ledgers protect the same"):
+        with pytest.raises(ConfigurationError, match="sub-ledgers protect it too"):
             store.create("part", epsilon=1, parent="whole", **wrong)
     part = store.create("part", epsilon=1, parent="whole", records_per_person=3, person="id")
     part.reserve(certificate(pure("1/3"), records=3, person="id"))

@@ -307,7 +307,7 @@ def test_a_list_of_records_that_are_no_rows_is_refused():
 
 def test_a_structured_array_is_refused():
     X = np.array([(1, 2.0)], dtype=[("a", "i8"), ("b", "f8")])
-    with pytest.raises(ConfigurationError, match=r"\{name: X\[name\] for name in X\.dtype\.names\}"):
+    with pytest.raises(ConfigurationError, match="X has 1 dimension"):
         read_columns(X, FEATURES)
     assert read_columns({name: X[name] for name in X.dtype.names}, FEATURES).n_rows == 1
     with pytest.raises(SchemaError, match="'a' has a type of lists"):

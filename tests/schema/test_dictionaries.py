@@ -15,6 +15,7 @@ from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.table_file import open_table
 from hedgerow.reading.text_cells import CodedTexts, Texts
 from hedgerow.schema import Encoder
+from hedgerow.table import Coded
 
 CHUNKS = (["x", None, "y"], ["y", "z"], [], ["z", "y", None, "x"])
 TEXT = pa.string()
@@ -76,7 +77,7 @@ def test_batches_are_encoded_by_their_own_dictionaries():
     schema = hr.Schema({"a": hr.Categorical(["x", "y", "z"])}, classes=["no", "yes"])
     table = pa.table({"a": column(), "label": pa.array(["no"] * len(CELLS))})
     records = hr.Records.from_batches(lambda: table.to_reader(), label="label")
-    found = records.table(Encoder(schema, 2))
+    found = records.read(Coded(Encoder(schema, 2)))
     codes = np.concatenate([part.arrays["codes"][:, 0] for part in found._engine._partitions])
     found.close()
     assert codes.tolist() == Encoder(schema, 2).transform({"a": CELLS})[:, 0].tolist()

@@ -17,7 +17,7 @@ from hedgerow.schema import Categorical, Numeric
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Numeric(None, 3), "has no range"),
+        (lambda: Numeric(None, 3), "of a numeric feature is None"),
         (lambda: Numeric(5, 3), "low 5 and high 3"),
         (lambda: Numeric(3, 3), "its range is empty"),
         (lambda: Numeric(0, math.inf), "high end.*finite"),

@@ -174,7 +174,7 @@ def test_whole_numbers_are_points_of_their_grid(high):
 
 def test_a_table_holds_outcomes_and_its_frontiers_one_class():
     encoder = Encoder(COUNT, 4)
-    table = MemoryTable.of(encoder, [[0.1], [0.3], [0.9], [0.9]], [50, 0, 7, None])
+    table = MemoryTable.by(Coded(encoder), [[0.1], [0.3], [0.9], [0.9]], [50, 0, 7, None])
     assert table.n_classes == Coded(encoder).n_classes == 1
     assert Coded(encoder).label_dtype == np.int32
 

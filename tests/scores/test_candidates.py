@@ -97,8 +97,6 @@ def plain_score(score, tests: Candidates, test: int, histogram) -> int:
             return sum(plain_gini(counts, 10) for counts in branches)
         case InformationGain():
             return sum(plain_gain(counts, score.cap, 10) for counts in branches)
-        case Error():
-            return sum(max(counts) - sum(counts) for counts in branches)
         case _:
             return sum(max(counts) for counts in branches)
 
@@ -252,16 +250,8 @@ def test_one_record_lowers_or_raises_every_score_by_at_most_the_range(tests, sco
     for feature, count in enumerate(tests.n_codes.tolist()):
         more[0, tests.offsets[feature] + data.draw(st.integers(0, count - 1)), label] += 1
     change = scores_of(score, tests, more) - scores_of(score, tests, histogram)
-    one_sided = (0, score.range) if type(score) is Max else (-score.range, 0)
+    one_sided = (0, score.range) if isinstance(score, Max) else (-score.range, 0)
     assert one_sided[0] <= change.min() <= change.max() <= one_sided[1]
-
-
-@given(any_tests(), st.data())
-@settings(max_examples=60, deadline=None)
-def test_the_error_score_is_the_majority_score_less_the_records(tests, data):
-    histogram = data.draw(histograms(tests, 2, 3))
-    n = histogram[:, : tests.n_codes[0]].sum(axis=(1, 2))
-    assert np.array_equal(scores_of(Error(), tests, histogram), scores_of(Max(), tests, histogram) - n[:, None])
 
 
 # Information gain.

@@ -66,7 +66,8 @@ def cells_of(line, separator=","):
     width, form = line.count(separator) + 1, FileForm(separator)
     for columns in range(1, width + 1):
         header = separator.join(f"x{place}" for place in range(columns))
-        table = whole([CSVFile(io.BytesIO(f"{header}\n{line}".encode()), form, "t.csv")])
+        file = CSVFile(io.BytesIO(f"{header}\n{line}".encode()), form, "t.csv")
+        table = whole([file], file.batches())
         rows = list(zip(*(column.tolist() for column in table.values()), strict=True))
         if not rows or rows[0][0] is not None:
             break
@@ -224,7 +225,7 @@ def test_the_length_of_a_first_record_is_no_error(table, monkeypatch, size, begi
 def test_bytes_that_are_not_utf_8_are_counted_by_column(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"a,b,c\n\xfc,1,2\n\xfcx,\xfc,2\n1,2,3\n\xfc,1\n")
     with open_table(tmp_path / "t.csv") as opened:
-        whole([opened])
+        whole([opened], opened.batches())
         assert (opened.unreadable, opened.malformed) == ({"a": 2, "b": 1}, 1)
     warning, _ = unread([opened])
     assert warning.startswith("3 cells of the columns 'a', 'b' have bytes that are not of the file's encoding")

@@ -36,7 +36,8 @@ def opened(content, separator=","):
 
 
 def rows_of(content, separator=","):
-    return list(zip(*(column.tolist() for column in whole([opened(content, separator)]).values()), strict=True))
+    file = opened(content, separator)
+    return list(zip(*(column.tolist() for column in whole([file], file.batches()).values()), strict=True))
 
 
 def short(monkeypatch, length):
@@ -190,7 +191,7 @@ def test_a_separator_that_the_encoding_lacks_is_refused():
 
 def test_what_could_not_be_read_is_counted():
     table = opened(b'p,q\n1\n\xff,2\n1,"open\n3,4\n')
-    whole([table])
+    whole([table], table.batches())
     assert (table.malformed, table.open_quotes, table.unreadable.total()) == (2, 1, 1)
     bad, malformed, quotes = unread([table])
     assert "1 cell of the column 'p'" in bad
@@ -284,7 +285,7 @@ def test_commands_read_a_folder_as_records_do(notes, run, folder, ending):
     whole, parts = (run("schema", "init", data).stdout for data in ("notes.csv", "parts"))
     assert whole == parts
     (folder / "empty").mkdir()
-    assert "has no file that ends in .parquet or .csv" in run("predict", "parts.hedgerow", "empty").stderr
+    assert "no file is named like empty" in run("predict", "parts.hedgerow", "empty").stderr
 
 
 @pytest.mark.parametrize("name", [None, "id"])

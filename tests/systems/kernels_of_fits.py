@@ -1,6 +1,10 @@
-"""Print which kernels the fits of so many records run, and for which kinds of arrays: ``kernels_of_fits.py RECORDS FOLDER``."""
+"""Write which kernels the fits of so many records run, and for which kinds of arrays, as ``FOLDER/RECORDS.json``.
+
+``kernels_of_fits.py FOLDER RECORDS...``: each number of records has a process of its own, forked before any kernel ran.
+"""
 
 import json
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -43,9 +47,15 @@ def main(rows, folder):
     start = hr.HedgerowClassifier(epsilon=1, schema=hr.Schema(features, classes=[0, 1]), random_state=0).fit(X, y)
     hr.HedgerowClassifier(epsilon=1, schema=start.schema_, random_state=1, init=start).fit(X, y)
     seen["start"] = kernels()
-    sys.stdout.write(json.dumps(seen))
+    (folder / f"{rows}.json").write_text(json.dumps(seen))
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    for number in sys.argv[2:]:
+        assert not any(kernels().values())
+        if os.fork() == 0:
+            main(int(number), Path(sys.argv[1]))
+            os._exit(0)
+        if os.wait()[1]:
+            sys.exit(f"the fits of {number} records failed")

@@ -20,6 +20,7 @@ from hedgerow.table import (
     CellCounts,
     Cells,
     ClassCounts,
+    Coded,
     CodeGroups,
     Histogram,
     Layout,
@@ -164,9 +165,9 @@ def test_a_table_alone_with_its_codes_merges_them_in_place():
 def test_records_that_are_left_out_have_no_class():
     schema = hr.Schema({"a": hr.Categorical(["x", "y"])}, classes=["no", "yes"])
     who = Groups("id", np.array(["p", "p", "q"], dtype=object))
-    given = Encoder(schema, 2), [["x"], ["y"], ["x"]], ["yes", "no", "yes"]
-    assert MemoryTable.of(*given)._labels.tolist() == [1, 0, 1]
-    kept = MemoryTable.of(*given, keep_of(who, 1, Randomness(0)))._labels.tolist()
+    given = Coded(Encoder(schema, 2)), [["x"], ["y"], ["x"]], ["yes", "no", "yes"]
+    assert MemoryTable.by(*given)._labels.tolist() == [1, 0, 1]
+    kept = MemoryTable.by(*given, keep_of(who, 1, Randomness(0)))._labels.tolist()
     assert kept in ([1, -1, 1], [-1, 0, 1])
 
 

@@ -33,7 +33,7 @@ from hedgerow.mechanisms import (
 from hedgerow.privacy.accounting import Event, Parallel, cost
 from hedgerow.scores import Error, InformationGain, binary, mixed, multiway
 from hedgerow.scores.kernels import CUT, EACH
-from hedgerow.table import MemoryTable
+from hedgerow.table import Coded, MemoryTable
 from hedgerow.trees import (
     UNIFORM,
     AllRecords,
@@ -813,14 +813,14 @@ def test_two_phases_cost_their_sum_and_spend_at_most_that(trees):
         [[str(n), c] for n, c in zip(generator.integers(0, 6, 300), generator.choice(["a", "b"], 300), strict=True)]
     )
     y = (X[:, 1] == "a").astype(int)
-    curator = Queryable(MemoryTable.of(plan.encoder, X, y), ONE, Randomness(0))
+    curator = Queryable(MemoryTable.by(Coded(plan.encoder), X, y), ONE, Randomness(0))
     model = plan.fit(curator)
     assert planned * Fraction(9, 10) < curator.spent <= planned
     assert len(model.forest.roots) == sum(trees)
     again = plan.restore(model.to_arrays())
     assert np.array_equal(again.probabilities(X), model.probabilities(X))
     assert len(curator._state.value.filter.assignments) == 1 + sum(trees)
-    less = Queryable(MemoryTable.of(plan.encoder, X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
+    less = Queryable(MemoryTable.by(Coded(plan.encoder), X, y), curator.spent - Fraction(1, 10**30), Randomness(0))
     with pytest.raises(BudgetExceeded):
         plan.fit(less)
 

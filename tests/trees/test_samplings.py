@@ -36,6 +36,6 @@ def test_trees_of_samples_spend_what_amplification_leaves_of_their_part(inclusio
 
 def test_a_sample_has_no_guarantee_with_delta_but_where_every_record_is_in_it():
     budget = Budget(Fraction(1), True)
-    with pytest.raises(ConfigurationError, match="no guarantee with delta"):
+    with pytest.raises(ConfigurationError, match="only pure epsilon is amplified"):
         Weighted(HALF).sampling(budget, 2)
     assert Weighted().sampling(budget, 2) == Sampling(2, WeightedCoin(Fraction(1)), budget / 2)

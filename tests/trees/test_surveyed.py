@@ -14,7 +14,7 @@ from hedgerow.mechanisms import Budget, Randomness
 from hedgerow.privacy.accounting import cost
 from hedgerow.privacy.claim import Claim
 from hedgerow.systems import trees
-from hedgerow.table import MemoryTable
+from hedgerow.table import Coded, MemoryTable
 from hedgerow.trees import SurveyedForestPlan
 
 SCHEMA = hr.Schema(
@@ -64,7 +64,7 @@ def test_the_cost_is_within_the_budget_and_does_not_depend_on_the_bins(candidate
 def test_a_survey_of_more_than_its_share_is_refused(planted):
     """The curator's ceiling is the plan's cost: a survey that asks at five times its share is stopped before it answers."""
     plan = plan_of()
-    table = MemoryTable.of(plan.encoder, X, Y)
+    table = MemoryTable.by(Coded(plan.encoder), X, Y)
     curator = Queryable(table, cost(plan.event), Randomness(3))
     if not planted:
         plan.fit(curator)

@@ -268,14 +268,12 @@ def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
 
 
 def rows_of(term: Term, features: tuple[int, ...]) -> Floats:
-    """Return how cells and codes count in ``averages``, (parts, cells * codes)."""
     cells, codes, _ = term.votes.shape
     rows = averages(term, features, np.eye(cells * codes).reshape(cells, codes, -1))
     return rows.reshape(-1, cells * codes)
 
 
 def held_by(term: Term, feature: int) -> Floats:
-    """Return the released mass of each part of one of a term's features, (parts,)."""
     at = parts_of(term, feature)[0]
     if feature in term.feature:
         return np.asarray(term.mass[term.feature == feature].sum(axis=0)[: len(at)])
@@ -285,7 +283,6 @@ def held_by(term: Term, feature: int) -> Floats:
 
 
 def curve_of(model: AdditiveModel, feature: int) -> Curve:
-    """Return the contribution of a feature by itself, with its noise."""
     codes, columns = int(model.encoder.n_codes[feature]), len(model.start)
     terms = [term for term in model.terms if feature in term.features]
     mass, seen = _held(model, [term for term in terms if feature in term.feature], feature)
@@ -304,12 +301,10 @@ def curve_of(model: AdditiveModel, feature: int) -> Curve:
 
 
 def knows_noise(model: AdditiveModel) -> bool:
-    """Return whether what noise adds to curves is known: not where cells have features of their own."""
     return all(term.sums is not None and term.noise > 0 and term.n_codes is None for term in model.own.terms)
 
 
 def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats, Truth]:
-    """Return a curve's ``mass`` and ``seen``, by those of its terms in bins with the fewest cuts."""
     codes = int(model.encoder.n_codes[feature])
     held, noise, known = np.zeros(codes), np.zeros(codes), False
     fewest = min((len(term.cuts) for term in terms), default=0)
@@ -326,7 +321,6 @@ def _held(model: AdditiveModel, terms: list[Term], feature: int) -> tuple[Floats
 
 
 def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
-    """Return the joint contribution of two features beyond that of each, with its noise; zeros if no term reads both."""
     shape = (*(int(model.encoder.n_codes[feature]) for feature in (first, second)), len(model.start))
     values, known = np.zeros(shape), knows_noise(model) and model.own is model
     variance = np.zeros(shape)
@@ -395,7 +389,6 @@ def explained(model: AdditiveModel, X: Any) -> Explanation:
 
 
 def noise_by_feature(model: AdditiveModel) -> Floats | None:
-    """Return the spread that noise alone gives each feature's curve, (features,), as a share of the spread of all terms."""
     # None where the noise is not known; NaN for curves without a band.
     if not knows_noise(model):
         return None
@@ -406,7 +399,6 @@ def noise_by_feature(model: AdditiveModel) -> Floats | None:
 
 
 def condition(encoder: Encoder, cut: Cut) -> str:
-    """Return what holds for the records on the first side of a cut."""
     name = encoder.schema.names[cut.by]
     kind, codes = encoder.schema.features[name], np.flatnonzero(cut.side == 0)
     if not isinstance(kind, Numeric):

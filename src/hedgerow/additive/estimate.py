@@ -28,8 +28,6 @@ NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of the size of steps, in units of the loss's step."""
-
     spreads: tuple[float, ...]  # standard deviations of a step, each as likely as the others
     common: float  # the standard deviation of the common part of a curve's steps
 
@@ -80,7 +78,6 @@ class Information:
 
     @classmethod
     def of(cls, gradient: Floats, curvature: Floats, variance: float, covariance: Floats | None) -> Information:
-        """Return the information of sums (cells, codes, columns), whose noise has this variance."""
         # Model: G = H s + privacy noise + sampling error, with sampling variance H
         weights = weights_of(curvature, variance, covariance)
         gradient, curvature = np.moveaxis(gradient, 2, 0), np.moveaxis(curvature, 2, 0)
@@ -97,7 +94,6 @@ class Information:
 
 
 def inverted(matrices: Floats) -> tuple[Floats, Floats]:
-    """Return the inverses of symmetric positive definite matrices (matrices, codes, codes), and the logs of determinants."""
     inverse, log_determinant = np.empty(matrices.shape), np.empty(len(matrices))
 
     def work(some: slice) -> None:
@@ -117,7 +113,6 @@ def weights_of(curvature: Floats, variance: float, covariance: Floats | None) ->
 
 
 def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> Estimate:
-    """Return the estimate of the sums of 2**K cells."""
     # Depths 0..K have equal prior probability; ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The
     # last code is missing values.
     curvature = denoised(measured.curvature, measured.curvature_noise, measured.covariance)
@@ -199,7 +194,6 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
 
 
 def _of_cells(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
-    """Return log likelihoods (columns,) minus that of no step, and posterior means (cells, codes, columns)."""
     # All cells of a column share a prior.
     columns, cells, codes = information.pull.shape
     likely, means = _of_curves(information, numeric, prior)

@@ -36,8 +36,6 @@ MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (Fals
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a model starts, by what its initial queries released."""
-
     records: float  # at least 1
     spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
     margins: Integers  # (columns,), before the first term
@@ -65,7 +63,6 @@ class Loss(ChannelRule):
 
     @lazy
     def scores(self) -> ChannelRule:
-        """The gradients alone, for queries that select and measure nothing."""
         rule: ChannelRule = replace(cast(Any, self), measures=False)
         return rule
 
@@ -151,20 +148,17 @@ class Logistic(Loss):
         return Start(records, spread, self._margins_of(p), curvature[: self.scored])
 
     def _margins_of(self, p: Floats) -> Integers:
-        """Return the margins (columns,) whose softmax is ``p`` (classes,)."""
         odds = np.log(p)
         margins = odds[1:] - odds[:1] if self.n_classes == 2 else odds - odds.mean()
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        """Return the shift of margins (columns,) by positive weights (classes,)."""
         # The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
         # vote, of more where these products are nearly equal.
         even = 1 / weights
         return -self._margins_of(uncalibrated(even / even.sum(), self.cap))
 
     def votes(self, steps: Floats) -> Integers:
-        """Return steps (..., columns) as whole votes: at most 1 for a class, centred over more than two classes."""
         if self.n_classes == 2:
             steps = np.clip(steps, -2 * LONGEST_STEP, 2 * LONGEST_STEP)
         else:

@@ -62,7 +62,6 @@ class Packed:
 
     @lazy
     def ends(self) -> Integers:
-        """Bounds of every margin, (2, columns)."""
         low, high = self.start.copy(), self.start.copy()
         for term in self.terms:
             low += term.votes.min(axis=(0, 1))
@@ -123,8 +122,6 @@ class Packed:
 
 @dataclass(frozen=True, eq=False)
 class AdditiveModel(Model):
-    """A start and terms, whose votes add up to margins."""
-
     encoder: Encoder
     loss: Logistic | Squared
     start: Integers  # (columns,), the margin of every record before the first term
@@ -190,7 +187,6 @@ class AdditiveModel(Model):
         return shares
 
     def staged_sums(self, X: Any) -> Iterator[Integers]:
-        """Yield the margins after each of the fit's own terms."""
         codes = self.encoder.transform(X)
         margins = np.tile(self.start, (len(codes), 1))
         given = len(self.terms) - len(self.own.terms)
@@ -200,7 +196,6 @@ class AdditiveModel(Model):
                 yield margins
 
     def importances(self) -> Floats:
-        """Return the share of each feature in the spread of all terms, (features,); zeros where no term spreads."""
         spread = np.zeros(len(self.encoder.n_codes))
         for term in joined(self.terms):
             np.add.at(spread, list(term.features), term.spread())
@@ -293,7 +288,6 @@ DAMAGED = "the file's terms are damaged; fit the model again."
 def restored(
     arrays: Arrays, fine: Encoder, loss: Logistic | Squared, max_terms: int, signs: Sequence[int]
 ) -> AdditiveModel:
-    """Return the model of at most ``max_terms`` terms that was written as ``arrays``, by this version or an earlier one."""
     # ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:

@@ -22,31 +22,22 @@ def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise ConfigurationError(
-                f"monotonic_cst names {shown(unknown[0])}, which is no feature; name some of {', '.join(names)}."
-            )
+            raise ConfigurationError(f"monotonic_cst names {shown(unknown[0])}, which is no feature.")
         given = [given.get(name, 0) for name in names]
     signs = tuple(map(int, given))
     if len(signs) != len(names):
-        raise ConfigurationError(
-            f"monotonic_cst has {len(signs)} entries for {len(names)} features; pass one for each, or a dict by name."
-        )
+        raise ConfigurationError(f"monotonic_cst has {len(signs)} entries for {len(names)} features; pass one each.")
     for name, sign in zip(names, signs, strict=True):
         if sign and not isinstance(schema.features[name], Numeric):
             raise ConfigurationError(
-                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric, hr.Integer or hr.Date, "
-                "or leave it out."
+                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric."
             )
     if any(signs) and len(schema.classes) not in (0, 2):
-        raise ConfigurationError(
-            f"monotonic_cst says how the odds of the second of two classes go, but there are {len(schema.classes)}; leave "
-            "it out, or declare two classes."
-        )
+        raise ConfigurationError(f"monotonic_cst is about the second of two classes; there are {len(schema.classes)}.")
     return signs if any(signs) else ()
 
 
 def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
-    """Return a term of at most one cut, made to keep the monotonicity constraints ``signs``."""
     # No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
     # the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
     # violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
@@ -73,7 +64,6 @@ def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
 
 
 def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
-    """Return the isotonic regression of ``values`` (codes,) but for the last, which is of missing values."""
     if len(values) < 3:
         return values
     fitted = isotonic_regression(values[:-1], sample_weight=weights[:-1], increasing=sign > 0)

@@ -17,7 +17,7 @@ from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
-from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound, PairRound, Term, TurnRound
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound, PairRound, TurnRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
@@ -178,7 +178,6 @@ class Rounds:
 
 
 def within(made: OneRound, most: Cost) -> OneRound:
-    """Return a round whose budget is lowered until it costs at most ``most``."""
     if made.budget.concentrated:  # a round of another kind may be dearer
         own = cost(made.event)
         allowed, asked = (most.rho, own.rho) if own.by_rho else (most.total_mu_squared, own.total_mu_squared)
@@ -228,9 +227,7 @@ class AdditivePlan:
         self.encoder = fine_encoder(schema) if fine is None else fine
         limit = 0 if shares else rules.max_cuts if most_cuts is None else min(most_cuts, rules.max_cuts)
         if shares and claim.delta == 0:
-            raise ConfigurationError(
-                "noise_shares are of noise that needs a delta; pass delta=1e-6, or leave them out."
-            )
+            raise ConfigurationError("noise_shares need a delta; pass delta=1e-6, or leave them out.")
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
         # Cells may select features of their own unless interactions or signs are constrained.
         self._by_cell = most_cuts is None and not any(signs) and not shares
@@ -287,7 +284,6 @@ class AdditivePlan:
         return self._model(fit, self._loss, margins)
 
     def _cuts_within(self, loss: Loss, most_codes: int, units: int, *, normal: bool) -> int:
-        """Return the most cuts of one of so many rounds, by the largest number of codes."""
         if not self._by_cell:
             return self._most_cuts
         draws = float(MAX_MEASURED_SUMS)
@@ -298,7 +294,6 @@ class AdditivePlan:
         return max(self._most_cuts, min(self._rules.cell_cuts[1], cuts))
 
     def _boost(self, curator: Queryable, fit: Fit, snr: float, schedule: RoundSchedule, one: MakeRound) -> None:
-        """Add rounds to a fit until the schedule has spent its units; ``one`` makes a round from its units, cuts and kind."""
         sums = int(fit.offsets[-1]) * self._loss.channels
         while units := schedule.next_units():
             if schedule.next_cell_cuts:
@@ -306,7 +301,7 @@ class AdditivePlan:
                 cuts = min(schedule.next_cell_cuts, self.stage.most_cuts, affordable)
                 kind = schedule.next_kind()
                 term, _ = one(units, cuts, kind).run(curator, fit)
-                schedule.record_cells(kind, term)
+                schedule.gains[kind].append(term.gain * (PAIR_GAIN if kind is PairRound else 1))
                 fit.add(term)
                 continue
             # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
@@ -368,7 +363,6 @@ class AdditivePlan:
         return by
 
     def restore(self, arrays: Mapping[str, npt.NDArray[Any]]) -> AdditiveModel:
-        """Return the model that ``to_arrays`` wrote; FileFormatError if it has a start and its plan has none, or the reverse."""
         of_start = {name.removeprefix(OF_START): arrays[name] for name in arrays if name.startswith(OF_START)}
         others = {name: arrays[name] for name in arrays if not name.startswith(OF_START)}
         if bool(of_start) != self._started:
@@ -380,7 +374,6 @@ class AdditivePlan:
         return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
 
     def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Logistic | Squared:
-        """Return the loss of the model that ``to_arrays`` wrote."""
         return self._loss
 
 
@@ -398,7 +391,7 @@ class RoundSchedule:
         self._cell_cuts, self._before_cuts = 0, rules.rounds_before_cuts
         # The gains of each kind of rounds by cell. With several scored channels there are no pairs: .001 of AUC on seven classes.
         kinds = (PairRound, CellRound) if plan._initial_queries.loss.scored == 1 else (CellRound,)
-        self._gains: dict[type[CellRound], list[float]] = {kind: [] for kind in kinds}
+        self.gains: dict[type[CellRound], list[float]] = {kind: [] for kind in kinds}
         if plan._by_cell and snr >= rules.min_snr_for_cells:
             self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
             most, growth = rules.cell_rounds_by_snr
@@ -417,7 +410,6 @@ class RoundSchedule:
         self._rounds = 0
 
     def next_units(self) -> int:
-        """Return the units of the next round, 0 if all are spent."""
         size = self.size if self._fixed or self._left >= 2 * self.size else self._left
         size = min(size, self._left)
         self._left -= size
@@ -426,11 +418,8 @@ class RoundSchedule:
     def next_kind(self) -> type[CellRound]:
         """Return the kind of the next round by cell: the one whose last two released gains are larger on average."""
         # Gains shrink. A kind that has not run for some rounds keeps the mean of its earlier, larger gains, so its turn comes.
-        recent = {kind: gains[-2:] for kind, gains in self._gains.items()}
+        recent = {kind: gains[-2:] for kind, gains in self.gains.items()}
         return max(recent, key=lambda kind: float(np.mean(recent[kind])) if recent[kind] else math.inf)
-
-    def record_cells(self, kind: type[CellRound], term: Term) -> None:
-        self._gains[kind].append(term.gain * (PAIR_GAIN if kind is PairRound else 1))
 
     def next_cuts(self) -> int:
         if not (self._may_cut and self._cutting):
@@ -442,7 +431,6 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        """Update after a round."""
         # Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts``.
         # After six rounds in a row with a new feature and evidence >= 0, the round size is halved.
         evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hedgerow.additive.model import LOG_LINK, AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
-from hedgerow.additive.round import SELECTION_SHARE, Fit, OneRound
+from hedgerow.additive.round import Fit, OneRound
 from hedgerow.additive.squared import Link, LogLink, Spread, Squared, counts_of_outcomes, counts_of_residuals
 from hedgerow.additive.starts import StartVotes
 from hedgerow.curator import Queryable
@@ -103,7 +103,6 @@ class OutcomeQueries(InitialQueries):
         self.left = budget * (survey.left - share - start_share - self.renewals * rules.residual_share)
 
     def residuals_of_start(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
-        """Set the margins to ``votes``, the start model's."""
         # Return the released residual histogram, or None if noise dominates.
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
         spread = Spread.of(self._of_start, released, self._start_noise)
@@ -130,8 +129,6 @@ class OutcomeQueries(InitialQueries):
 
 
 class RegressionPlan(AdditivePlan):
-    """Additive boosting of a number that is about to be fitted; parameters are those of ``AdditivePlan``."""
-
     _rules: RegressionRules
     _initial_queries: OutcomeQueries
 
@@ -143,7 +140,6 @@ class RegressionPlan(AdditivePlan):
         return OutcomeQueries(loss, budget, rules, survey, self._start_share, grid)
 
     def _loss_by(self, outcome: Spread) -> Squared:
-        """Return the loss, with the link that the released histogram of the outcome chooses if the fit has no start."""
         # Both links have the same channels and norms, so the choice changes no event.
         loss, grid = self._initial_queries.loss, self.encoder.schema.outcome_grid
         if not loss.chosen or self._start is not None or not LogLink.fits(grid):
@@ -160,7 +156,6 @@ class RegressionPlan(AdditivePlan):
         return loss.with_log_link() if array_of(arrays, LOG_LINK, np.int64, (1,), 0, fits)[0] else loss
 
     def _final_share(self, outcome: Spread) -> float:
-        """Return the share of the units that the final mean gets; 1 if noise hides more than the mean."""
         least = self._initial_queries.final_share
         noise = self.stage.one(self.stage.units, 0).noise.deviation / UNIT / max(outcome.clear, 1.0)
         needed = (noise / self._rules.mean_noise) ** (2 if self._budget.concentrated else 1)
@@ -174,7 +169,7 @@ class RegressionPlan(AdditivePlan):
         # Without rounds, a better clip and mean matter
         if self._final_share(outcome) >= 1 and all_units > 1:
             all_units -= (again := all_units // 2)
-            noise = (self.stage.one(again, 0).budget * (1 - SELECTION_SHARE)).noise()
+            noise = (self.stage.one(again, 0).budget * (1 - OneRound.selection_share)).noise()
             released = curator.open_round(initial.of_outcomes, whole=True).whole_sums(noise)
             outcome = replace(Spread.of(initial.of_outcomes, released, noise), clear=0.0)
         snr = self._snr(outcome.clear)
@@ -218,7 +213,6 @@ class ResidualClip:
         self.loss = spread.with_best_clip(noise, rules.clip_cells, rules.clip_skew, loss)
 
     def renewed(self, curator: Queryable, fit: Fit) -> Squared:
-        """Return the loss of the next round, after a new histogram of residuals if one is due."""
         if self._left and self._rounds >= self._next:
             self.spread, before = self._queries.residuals(curator, fit, self.spread, self.loss.link), self.loss
             self.loss = self.spread.with_best_clip(self._noise, self._rules.clip_cells, self._rules.clip_skew, before)

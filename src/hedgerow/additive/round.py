@@ -30,9 +30,6 @@ from hedgerow.texts import short_repr
 Codes = npt.NDArray[np.unsignedinteger]
 
 # Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
-SELECTION_SHARE = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
-# The same of a ``CellRound`` (a quarter: .002 of AUC at epsilon 1 on large sets)
-CELL_SELECTION_SHARE = Fraction(1, 2)
 # The part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
 SAMPLING_PENALTY = 0.5
 # A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
@@ -86,7 +83,6 @@ class Term:
 
     @lazy
     def used(self) -> Truth:
-        """Which of its codes the feature of each cell has, (2**K, codes)."""
         n_codes = np.full(len(self.votes), self.votes.shape[1]) if self.n_codes is None else self.n_codes
         return np.asarray(np.arange(self.votes.shape[1]) < n_codes[:, None])
 
@@ -102,7 +98,6 @@ class Term:
         kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
 
     def measured(self, multiple: float) -> Measured | None:
-        """Return what was released of its cells; ``multiple`` is the loss's ``curvature``."""
         if self.sums is None:
             return None
         gradient, curvature = np.split(self.sums, 2, axis=2)
@@ -112,7 +107,6 @@ class Term:
 
     @property
     def steps(self) -> Floats:
-        """Its values in steps of its loss, (2**K, codes, columns)."""
         return np.asarray(self.votes * UNIT / self.unit)
 
     @lazy
@@ -152,8 +146,6 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """At least one term, whose votes are added one after another."""
-
     terms: tuple[Term, ...]
 
     __repr__ = short_repr
@@ -228,11 +220,8 @@ class OneRound:
     cuts: int  # K
     most_codes: int  # of any feature
 
+    selection_share: ClassVar[Fraction] = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
     ratio: ClassVar[int] = 3  # of the joint account: the measurement's part of the budget over that of the selections
-
-    @property
-    def selection_share(self) -> Fraction:
-        return SELECTION_SHARE
 
     @lazy
     def selection(self) -> Selection:
@@ -254,7 +243,6 @@ class OneRound:
 
     @property
     def draws(self) -> int:
-        """The most sums that it measures."""
         return (1 << self.cuts) * self.most_codes * self.loss.channels
 
     @property
@@ -296,7 +284,6 @@ class OneRound:
     def measure(
         self, curator: Queryable, fit: Fit, selected: Candidate, answers: Round, feature: int, cuts: Sequence[Cut]
     ) -> tuple[Term, Estimate | None]:
-        """Return the term of a feature in the cells of cuts, and the estimate behind it, by one measurement."""
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
         measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
@@ -314,7 +301,6 @@ class OneRound:
         return self.term(cuts, np.array(feature), sums, steps[None], basis=basis), estimate
 
     def measurement(self, fit: Fit, feature: int) -> tuple[Noise, Basis | None]:
-        """Return the noise of a feature's sums, at the cost of ``noise``, and the basis in which it is added."""
         # Where columns count by their L1 norms, another basis does not pay.
         if fit.numeric[feature] and isinstance(self.noise, RoundedNormal):
             basis = broad_basis(int(fit.encoder.n_codes[feature]))
@@ -345,7 +331,6 @@ class OneRound:
         return float(UNIT * self.loss.gradient_sd * np.sqrt(scored).sum())
 
     def measured(self, fit: Fit, sums: Integers, basis: Basis | None = None) -> Measured:
-        """Return released sums (cells, codes, channels) scaled; update the curvature of all records."""
         scored, units = self.loss.scored, (UNIT * self.loss.gradient_sd, UNIT * self.loss.curvature)
         gradient, curvature = sums[..., :scored] / units[0], sums[..., scored:] / units[1]
         fit.curvature = self.loss.curvature_of(curvature.sum(axis=(0, 1)))
@@ -398,11 +383,8 @@ class CellRound(OneRound):
     cell selects how many.
     """
 
+    selection_share = Fraction(1, 2)  # a quarter: .002 of AUC at epsilon 1 on large sets
     ratio = 1
-
-    @property
-    def selection_share(self) -> Fraction:
-        return CELL_SELECTION_SHARE
 
     @lazy
     def selection(self) -> Selection:
@@ -411,7 +393,6 @@ class CellRound(OneRound):
 
     @lazy
     def choice(self) -> Selection:
-        """The selection of a feature and its groups in each cell."""
         return self.selecting(self.selection_share / 2)
 
     @property
@@ -427,7 +408,6 @@ class CellRound(OneRound):
         return self.cuts
 
     def first_cuts(self, curator: Queryable, fit: Fit) -> list[Cut]:
-        """Return the cuts that one selection chooses together."""
         return []
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:

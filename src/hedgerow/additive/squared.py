@@ -76,13 +76,12 @@ class LogOutcome(Link):
         low, high, steps = float(self.grid.low), float(self.grid.high), self.grid.steps
         if not low > 0:
             raise ConfigurationError(
-                f"outcome_transform='log' takes the log of the outcome, but its range starts at {low:g}. Pass a range "
-                "above 0, as in hr.Numeric(100, 500_000): smaller outcomes count as its low end."
+                f"outcome_transform='log' needs a range above 0, but it starts at {low:g}; pass one as in hr.Numeric(100, 9e5)."
             )
         if self.grid.step > COARSEST * low:
             raise ConfigurationError(
-                f"outcome_transform='log' needs a range whose high end is at most {COARSEST * steps:.0f} times its low end, so "
-                f"that the grid tells small outcomes apart. Pass a low end above {low:g}."
+                f"outcome_transform='log' needs a high end of at most {COARSEST * steps:.0f} times the low end {low:g}, so that "
+                "the grid tells small outcomes apart."
             )
         vote_steps = steps / math.log(self.grid.high / self.grid.low)
         exported = OutcomeLog(low, vote_steps, 0, steps, low, high)
@@ -90,7 +89,6 @@ class LogOutcome(Link):
 
     @lazy
     def _logs(self) -> Integers:
-        """The code of the log of each code, and at the end -1, for that of no outcome."""
         logs = np.log(self.grid.values(np.arange(self.grid.steps + 1)) / self.grid.low)
         codes = np.clip(np.rint(logs * self.vote_steps), 0, self.grid.steps).astype(np.int64)
         return np.append(codes, -1)
@@ -115,8 +113,8 @@ class LogLink(Link):
         low, high = float(self.grid.low), float(self.grid.high)
         if not self.fits(self.grid):
             raise ConfigurationError(
-                "loss='poisson' needs a range that starts at 0 or above, and ends at twice its low end or above, but the "
-                f"outcome's range is {low:g} to {high:g}. Pass such a range, as in hr.Integer(0, 80), or loss='squared'."
+                f"loss='poisson' needs a range from 0 or above to twice its low end or above, not {low:g} to {high:g}. Pass such "
+                "a range, as in hr.Integer(0, 80), or loss='squared'."
             )
         exported = OutcomeLog(high, VOTE_STEPS, -LOWEST, 0, low, high)
         vars(self).update(vote_steps=VOTE_STEPS, origin=math.log(self.grid.high), exported=exported)
@@ -124,7 +122,6 @@ class LogLink(Link):
 
     @staticmethod
     def fits(grid: OutcomeGrid) -> bool:
-        """Return whether a range has logs that the grid tells apart."""
         return 0 <= 2 * grid.low <= grid.high
 
     @property
@@ -223,11 +220,9 @@ class Squared(Loss):
         return out
 
     def about(self, mean: float) -> Squared:
-        """Return the loss of outcomes with this mean, in steps of the grid: a released number."""
         return self
 
     def with_log_link(self) -> Poisson:
-        """Return the loss of the same norms whose margins are logs of expected outcomes."""
         given = self.clip, self.spread, self.inside, self.count_weight
         return Poisson(*given, LogLink(self.link.grid), measures=self.measures, chosen=self.chosen)
 
@@ -267,8 +262,6 @@ class Poisson(Squared):
 
 @dataclass(frozen=True)
 class Counts(ChannelRule):
-    """Every record counts one, in one of some public bins."""
-
     # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
     # beyond
     edges: tuple[int, ...]
@@ -315,7 +308,6 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
 
 @lru_cache(maxsize=16)
 def laws(bins: int) -> Floats:
-    """Return the shares of bins under normal laws over the bins' numbers, (laws, bins)."""
     # Bins are narrower near zero, so there these laws have long tails, and where bins have one width they are normal.
     edges, centers = np.arange(bins + 1), np.arange(2 * bins + 1) / 2
     below = ndtr((edges - centers[:, None, None]) / np.array(LAW_DEVIATIONS)[:, None]).reshape(-1, bins + 1)
@@ -337,8 +329,6 @@ def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """How distances spread, by a released histogram."""
-
     edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
     # (bins,): Records of each bin. Counts below the noise become 0. If no residual is significant, all records, or as many
     # as their noise, are spread evenly
@@ -390,7 +380,6 @@ class Spread:
         return math.sqrt(self.clipped(math.inf)[0])
 
     def around(self, center: float) -> Spread:
-        """Return how absolute distances from a value spread; each bin is even."""
         ends = np.unique(np.append(0, np.abs(self.edges - round(center))))
         parts = (np.arange(EVEN_PARTS) + 0.5) / EVEN_PARTS
         places = np.abs(self.edges[:-1, None] + np.diff(self.edges)[:, None] * parts - center)

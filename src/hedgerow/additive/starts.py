@@ -88,59 +88,45 @@ def start_on(
             moved = replace(moved, votes=whole(moved.votes * scale), unit=unit)
         if most_cuts is not None and len(moved.cuts) > most_cuts:
             raise ConfigurationError(
-                "init holds features that interact in a way that interaction_cst forbids. Pass a model that was fitted with the "
-                "same interaction_cst, or None for it."
+                "init has interactions that interaction_cst forbids; pass the interaction_cst of init."
             )
         terms.append(moved)
     if any(signs) and not holds(terms, signs):
-        raise ConfigurationError(
-            "the curves of init do not go as monotonic_cst says. Pass a model that was fitted with the same monotonic_cst."
-        )
+        raise ConfigurationError("the curves of init do not go as monotonic_cst says; pass that of its fit.")
     reach = np.abs(start).max(initial=0) + sum(int(np.abs(term.votes).max(initial=0)) for term in joined(terms))
     if reach > MOST_VOTES:
-        raise ConfigurationError(
-            "what init says of a record may be too large a number for a margin; pass a model that a fit of this library made."
-        )
+        raise ConfigurationError("what init says of a record may be too large for a margin; pass a fitted model.")
     encoder = fine.merged(into)
     return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)
 
 
 def check_schemas(given: Schema, wanted: Schema) -> None:
-    """Raise ConfigurationError where a model of one schema cannot be read by another, and say what differs."""
-    only = sorted(set(given.names) ^ set(wanted.names))
-    if only:
-        whose = "init" if only[0] in given.names else "this fit"
-        raise ConfigurationError(
-            f"init has other features than this fit: only {whose} has {only[0]!r}. Pass a model whose schema has the same names."
-        )
-    for name, kind in wanted.features.items():
-        if type(given.features[name]) is not type(kind):
+    def declared(schema: Schema) -> dict[str, str]:
+        kinds = {f"feature {name!r}": f"hr.{type(kind).__name__}" for name, kind in schema.features.items()}
+        return {
+            **kinds,
+            "the outcome": f"hr.{type(schema.outcome).__name__}",
+            "the list of classes": repr(schema.classes),
+        }
+
+    own, ours = declared(given), declared(wanted)
+    for what in own | ours:
+        one, other = own.get(what, "missing"), ours.get(what, "missing")
+        if one != other:
             raise ConfigurationError(
-                f"feature {name!r} is hr.{type(given.features[name]).__name__} in init, but hr.{type(kind).__name__} in this "
-                "fit's schema. Declare it alike; ranges and categories may differ."
+                f"{what} is {one} in init, but {other} in this fit's schema. Declare the same names, kinds and classes; ranges "
+                "and categories may differ."
             )
-    if given.classes != wanted.classes:
-        raise ConfigurationError(
-            f"init predicts the classes {', '.join(map(str, given.classes))}, but this fit's schema declares "
-            f"{', '.join(map(str, wanted.classes))}. Declare the same ones, in the same order."
-        )
-    if type(given.outcome) is not type(wanted.outcome):
-        raise ConfigurationError(
-            f"the outcome is hr.{type(given.outcome).__name__} in init, but hr.{type(wanted.outcome).__name__} in this fit's "
-            "schema. Declare it alike; its range may differ."
-        )
 
 
 def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, float]:
-    """Return the start margins in the units of ``loss``, and the factor for the model's votes."""
     if not isinstance(model.loss, Squared):
         return model.start, 1.0
     assert isinstance(loss, Squared)
     given, link = model.loss.link, loss.link
     if type(given) is not type(link):
         raise ConfigurationError(
-            f"what adds up in init is the {given.scale}, but in this fit the {link.scale}, or another loss has it. Pass a model "
-            "that was fitted with the same loss and outcome_transform."
+            f"init adds up the {given.scale}, unlike this fit; pass its loss and outcome_transform."
         )
     if given == link:
         return model.start, 1.0

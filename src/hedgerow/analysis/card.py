@@ -93,17 +93,6 @@ class Figure(NamedTuple):
         The figure. NaN if the counts do not bound it.
     low, high : float
         The ends.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
-    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
-    >>> card.figure("accuracy").value == card.accuracy
-    True
     """
 
     value: float
@@ -122,18 +111,6 @@ class Calibration(NamedTuple):
         Shares of the records with the label, or mean outcomes.
     records : ndarray
         Noisy numbers of records.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
-    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
-    >>> found = card.calibration()
-    >>> len(found.predicted) == len(found.observed)
-    True
     """
 
     predicted: Floats

@@ -150,18 +150,6 @@ class Curve(NamedTuple):
         The two rates at each point: false and true positives, or recall and precision.
     thresholds : ndarray
         The scores from which on a record counts as positive.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
-    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
-    >>> curve = card.roc_curve()
-    >>> float(curve.x[-1]), float(curve.y[-1])
-    (1.0, 1.0)
     """
 
     x: Floats
@@ -179,17 +167,6 @@ class Band(NamedTuple):
     ----------
     x, y : ndarray
         How far noise may have moved the point along each axis, in either direction.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema, random_state=0).fit(X[:2000], y[:2000])
-    >>> card = hr.evaluate(model, X[2000:], y[2000:], epsilon=1, random_state=0)
-    >>> len(card.roc_band().y) == len(card.roc_curve().y)
-    True
     """
 
     x: Floats

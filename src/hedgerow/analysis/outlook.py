@@ -40,14 +40,6 @@ class Step:
         What one such query costs.
     noise : float
         The standard deviation of the noise on a count, in records.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> step = hr.plan(schema, records=10_000, epsilon=1.0).steps[0]
-    >>> step.times > 0, step.noise > 0
-    (True, True)
     """
 
     purpose: str

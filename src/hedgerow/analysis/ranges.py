@@ -205,15 +205,6 @@ class ReleasedRange:
     promised : bool
         Whether at most ``trimmed * n + q`` records lie beyond each end, with the stated chance. If not, the counts were too
         noisy for the requested share, or the first query had cut off too much.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> sizes = {"size": np.random.default_rng(0).uniform(20, 200, 20_000)}
-    >>> labels = np.where(sizes["size"] > 100, "large", "small")
-    >>> schema = hr.private_schema(sizes, labels, epsilon=2.0, numeric=["size"], classes=["small", "large"], random_state=0)
-    >>> schema.ranges_["size"].promised
-    True
     """
 
     low: float

@@ -39,8 +39,6 @@ AGAIN = 0.005  # seconds until an interruption that was ignored is raised again
 
 
 class BrokenOff(click.ClickException):
-    """A failure together with what was spent and written before it."""
-
     def __init__(self, error: BaseException, outcome: str) -> None:
         super().__init__(f"{sentence(error)} {outcome}")
         self.code = exit_code(error)
@@ -80,7 +78,6 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command; in standalone mode, exit with the code of what it raised."""
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **extra)
         code = 0
@@ -91,7 +88,7 @@ class LazyGroup(click.Group):
                 stream.reconfigure(errors="backslashreplace")
         try:
             with heard(), warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
                 result = super().main(args, prog_name, standalone_mode=False, **extra)
             code = result if isinstance(result, int) else 0
             if sys.stdout is not None:
@@ -115,17 +112,9 @@ class LazyGroup(click.Group):
         sys.exit(code)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: Any = None,
-    line: str | None = None,
-) -> None:
-    """Write a warning to stderr; for a warning that is meant for users, only its message."""
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
     for_users = issubclass(category, UserWarning)
-    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno, line)
+    text = f"warning: {message}\n" if for_users else warnings.formatwarning(message, category, filename, lineno)
     with suppress(OSError):  # as Python does if stderr is closed
         click.echo(text, err=True, nl=False)
 
@@ -200,7 +189,6 @@ TABLE, TEXTS = (packaged_table("hedgerow.cli", name) for name in ("commands", "t
 
 
 def commands_of(group: str = "") -> dict[str, tuple[str, str]]:
-    """Return the module and the summary of each command of a group by its name; the module has a click command of that name."""
     names = {name: name.split()[-1] for name in TABLE if name.rpartition(" ")[0] == group and name != "shared"}
     return {short: (TABLE[name]["module"], TABLE[name]["summary"]) for name, short in names.items()}
 

@@ -112,7 +112,6 @@ def _attacked(system: str | None, request: dict[str, Any]) -> list[Finding]:
 
 
 def _about(path: Path, findings: Sequence[Finding], signature: Signature) -> dict[str, str]:
-    """Return the file that was checked, its claim, the version that checked it, the verdict, and what no file can tell."""
     from hedgerow.audit.contents import UNTOLD
 
     certificate = Certificate.from_dict(read_archive(path)[0]["certificate"])
@@ -135,7 +134,6 @@ def _about(path: Path, findings: Sequence[Finding], signature: Signature) -> dic
 def write_page(
     findings: Sequence[Finding], path: Path, about: Mapping[str, str] | None = None, *, force: bool = False
 ) -> None:
-    """Write the findings as a page: for attacks with a plot, for a model with the list of checks."""
     page = Page("Audit" if about is None else f"Audit of {about['file']}")
     if about is not None:
         page.text(MODEL_SUMMARY).table(["what", "value"], about.items())

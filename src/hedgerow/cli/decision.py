@@ -55,7 +55,6 @@ class Decision:
 
     @lazy
     def refusals(self) -> tuple[str, ...]:
-        """The reasons why the model may not leave: its certificate, its contents and its signature."""
         found = (finding.words for finding in check_model(self.path) if finding.refuted)
         words = [f"what the file contains contradicts its certificate: {text}" for text in found]
         unsigned = [f"the file is {self.signature}"] * self.signature.refuted
@@ -63,7 +62,6 @@ class Decision:
 
     @property
     def accounting(self) -> str:
-        """How the costs of the steps were added."""
         certificate = self.estimator.certificate_
         total = certificate.total
         if certificate.spent is None:
@@ -76,7 +74,6 @@ class Decision:
 
     @property
     def trust_model(self) -> str:
-        """Whom the guarantee leaves out."""
         premises = self.estimator.certificate_.premises
         return f"several owners; it rests on {'; on '.join(premises)}" if premises else TRUST
 
@@ -85,7 +82,6 @@ class Decision:
         return hashlib.sha256(self.estimator.schema_.to_toml().encode()).hexdigest()
 
     def rows(self, ledger: Ledger | None) -> Iterator[tuple[str, str]]:
-        """Yield the rows of the table."""
         certificate, schema = self.estimator.certificate_, self.estimator.schema_
         reasons, read_off = schema.reasons, schema.inferred
         silent = [name for name in schema.names if name not in {*reasons, *read_off}]
@@ -143,7 +139,6 @@ class Decision:
         yield "SHA-256 of its schema, as TOML", self.schema_digest
 
     def entry(self, title: str) -> dict[str, Any]:
-        """Return an entry for a public registry of deployments, as plain values."""
         certificate, schema = self.estimator.certificate_, self.estimator.schema_
         unit = certificate.unit
         return {

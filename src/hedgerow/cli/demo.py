@@ -14,13 +14,9 @@ from typing import Any
 import click
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.compose import make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from hedgerow import EDPRFClassifier
 from hedgerow.cli import TEXTS
@@ -45,14 +41,11 @@ TITLE = "RAND Health Insurance Experiment"
 
 
 def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
-    """Return the rules by the names that the table gives them."""
     categories, private = np.flatnonzero(~np.array(schema.is_numeric)), f"private, epsilon {epsilon:g}"
-    scaled = make_column_transformer((OneHotEncoder(), categories), remainder=StandardScaler())
     return {
         f"HedgerowClassifier, {private}": HedgerowClassifier(epsilon, schema=schema),
         f"eDPRF, {private}": EDPRFClassifier(epsilon, schema=schema),
         "majority rule": DummyClassifier(),
-        "logistic regression, not private": make_pipeline(scaled, LogisticRegression(max_iter=1000)),
         "gradient boosting, not private": HistGradientBoostingClassifier(
             categorical_features=categories, random_state=0
         ),
@@ -60,7 +53,6 @@ def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
 
 
 def _visits() -> Dataset:
-    """Return whether each person saw a doctor in a year, in place of how often."""
     counts = load_doctor_visits()
     schema = counts.schema.replace(classes=["no", "yes"], target="visit")
     return replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)

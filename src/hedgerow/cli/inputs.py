@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,42 +19,39 @@ import click
 from hedgerow.analysis import GroupCards
 from hedgerow.analysis.card import Card
 from hedgerow.analysis.release import NO_VALUE
-from hedgerow.cli import BrokenOff
+from hedgerow.cli import TABLE, BrokenOff
 from hedgerow.cli.options import Query
 from hedgerow.engines.records import Records
-from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError, HedgerowError
+from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.files import atomic_file, write_kept
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
 from hedgerow.reading.csv_file import Columns, FileForm
-from hedgerow.reading.table_file import TableFile, check_header, check_types, is_parquet, open_table, read_table
+from hedgerow.reading.table_file import (
+    TableFile,
+    batches_of,
+    check_header,
+    check_types,
+    is_parquet,
+    open_table,
+    read_table,
+)
 from hedgerow.schema import Encoder, Schema
 from hedgerow.texts import bar_of, listed
 
-ELSEWHERE = (
-    "epsilon",
-    "delta",
-    "schema",
-    "variant",
-    "adjacency",
-    "records_per_person",
-    "ledger",
-    "init",
-    "public_start",
-)  # these have options of their own, or none
+# These have options of their own, or none.
+ELSEWHERE = {"variant", *TABLE["train"]["takes"].replace("-", "_").split()}
 
 
 def load_schema(path: Path, target: str | None, person: str | None = None) -> Schema:
-    """Return the schema in a file, with the target and the column of persons that options name, or raise UsageError."""
     schema = Schema.load(path)
     Encoder(schema, max_bins=1)  # raises the errors that a model of any system would
     return with_options(schema, target, person, path)
 
 
 def with_options(schema: Schema, target: str | None, person: str | None, place: Path) -> Schema:
-    """Return a schema with the target and the column of persons that options name; UsageError if either is not clear."""
     if target is None and schema.target is None:
         raise click.UsageError(
             f"{place} names no target, so it does not state which column holds the labels; pass --target COLUMN."
@@ -67,7 +64,6 @@ def with_options(schema: Schema, target: str | None, person: str | None, place: 
 
 
 def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
-    """Raise UsageError if a schema has no classes, or entries that were read off the records, unless that is allowed."""
     if NO_VALUE in schema.classes:
         raise click.UsageError(f"{place} has no classes, since none was released. Replace its classes by public ones.")
     if not schema.inferred:
@@ -83,56 +79,42 @@ def check_given(schema: Schema, place: Path, *, allow_inferred: bool) -> None:
 
 
 def columns_of(schema: Schema) -> list[str]:
-    """Return the columns that files have: the features, the target, and the column of persons if there is one."""
     return [*schema.names, str(schema.target), *([] if schema.person is None else [schema.person])]
 
 
 def check_columns(table: TableFile, schema: Schema, data: Path) -> None:
-    """Raise SchemaError unless the columns are those of the schema, in any order, with types that can be read."""
     check_header(table, columns_of(schema), data, ignored=schema.ignore)
     check_types(table, schema.features, schema.target, schema.labels)
 
 
-def check_records(lines: int, data: Path | str) -> None:
-    if not lines:
-        raise ConfigurationError(f"{data} has no records, but a fit needs at least one. Add records.")
-
-
 def records_of(query: Query, target: str, form: FileForm, person: str | None = None) -> Records:
+    """Return files as records that are read block by block; a pipe, which can be read only once, is read now."""
     room: dict[str, Any] = {"group": person, "memory": query.memory, "spill": query.spill}
+    if not query.paths[0].is_file():
+        return Records.from_batches([read_table(path, form) for path in query.paths], target, **room)
     if is_parquet(query.paths[0]):
         return Records.from_parquet(query.paths, target, **room)
     return Records.from_csv(query.paths, target, separator=form.separator, encoding=form.encoding, **room)
 
 
-def check_files(data: Sequence[Path], form: FileForm, check: Callable[[TableFile, Path], None]) -> None:
-    """Check the columns of every file, and raise ConfigurationError if none has a record."""
-    records = False
-    for path in data:
-        with open_table(path, form) as table:
-            check(table, path)
-            records = records or not table.is_empty
-    check_records(int(records), data[0] if len(data) == 1 else f"{data[0]} and the other files")
+@contextmanager
+def opened(
+    data: Sequence[Path], form: FileForm, *, shown: bool = True
+) -> Iterator[tuple[list[TableFile], Callable[[Sequence[str] | None], Iterator[Columns]]]]:
+    """Yield open files of records, and what yields the batches of all of them with progress, of some columns or all."""
+    with ExitStack() as stack:
+        progress = stack.enter_context(ShareProgress(shown=shown))
+        tables = [stack.enter_context(open_table(path, form)) for path in data]
 
+        def batches(names: Sequence[str] | None) -> Iterator[Columns]:
+            for batch, share in batches_of(tables, [path.stat().st_size for path in data], names):
+                progress.read(share)
+                yield batch
 
-def given(
-    query: Query, target: str, form: FileForm, check: Callable[[TableFile, Path], None], person: str | None = None
-) -> tuple[Any, Any, Columns | None]:
-    """Return files as records that are read block by block, and nothing else.
-
-    A pipe can be read only once. For a pipe, return its columns, labels and persons.
-    """
-    path = query.paths[0]
-    if path.is_file():
-        check_files(query.paths, form, check)
-        return records_of(query, target, form, person), None, None
-    columns = read_table(path, form, lambda table: check(table, path))
-    check_records(len(columns[target]), path)
-    return columns, columns.pop(target), None if person is None else {person: columns.pop(person)}
+        yield tables, batches
 
 
 def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: float | None = None) -> dict[str, Any]:
-    """Return the values of ``name=value`` texts, each by the rule of its parameter, and the delta, if it is given."""
     rules, values = rules_of(kind), dict[str, Any]()
     if delta is not None:
         if "delta" not in rules:
@@ -140,16 +122,15 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: f
                 f"{kind.__name__} is pure epsilon: its guarantee never fails, so there is no --delta to spend. Leave it out."
             )
         values["delta"] = delta
+    own = [name for name in rules if name not in ELSEWHERE]
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals:
             raise click.UsageError(f"--param {pair!r} has no '='; write it as name=value.")
-        if name in ELSEWHERE and name != "ledger":
-            way = f"--{name.replace('_', '-')}" + (f" {text}" if name != "public_start" else "")
-            raise click.UsageError(f"{name} is no --param but an option; write {way}.")
-        if name not in rules or name == "ledger":
-            known = ", ".join(other for other in rules if other not in ELSEWHERE)
-            raise click.UsageError(f"{kind.__name__} has no parameter {name!r}; it has {known}.")
+        if name not in own:
+            raise click.UsageError(
+                f"{kind.__name__} has no parameter {name!r} for --param; it has {', '.join(own)}. Others have options."
+            )
         if name in values:
             raise click.UsageError(f"--param {name} is given twice; keep one of them.")
         allowed = [value for value in (_parsed(text), text) if rules[name].allows(value)]
@@ -160,7 +141,6 @@ def read_parameters(kind: type[PrivateEstimator], pairs: Iterable[str], delta: f
 
 
 def _parsed(text: str) -> Any:
-    """Return the number, truth value, None, list or object that a text writes; otherwise the text."""
     with suppress(KeyError):
         return {"none": None, "true": True, "false": False}[text.lower()]
     for read in (int, float, json.loads):
@@ -187,8 +167,11 @@ def write_json(value: Any) -> None:
     click.echo(json_text(value))
 
 
+def show(values: Any, text: object, *, as_json: bool) -> None:
+    click.echo(json_text(values) if as_json else str(text))
+
+
 def write_out(content: bytes, out: Path | None, *, force: bool) -> None:
-    """Write a result to a file, completely or not at all, or to stdout."""
     if out is None:
         click.echo(content, nl=False)
         return
@@ -211,7 +194,6 @@ def check_stdout(out: Path | None) -> None:
 
 
 def model_values(model: PrivateEstimator) -> dict[str, Any]:
-    """Return the public values of a fitted model, without its learned values, as plain values for JSON."""
     return {
         "class": type(model).__name__,
         "parameters": {
@@ -263,10 +245,9 @@ class Spending:
         raise BrokenOff(error, self._outcome() + more) from error
 
     @contextmanager
-    def watching(self, X: Any, y: Any) -> Iterator[Any]:
-        """Watch a query; records that are read block by block, which have no ``y`` beside them, are yielded with progress."""
+    def watching(self, records: Records) -> Iterator[Records]:
         with self._watch, ShareProgress() as progress:
-            yield X.with_progress(progress) if y is None else X
+            yield records.with_progress(progress)
         self._done = True
 
     def save(self, write: Callable[[Path], Any], *, force: bool) -> Path:

@@ -17,7 +17,7 @@ import numpy as np
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.analysis import GroupCards
 from hedgerow.cli import AUDIT_REFUTED
-from hedgerow.cli.inputs import ShareProgress, check_stdout, model_values, write_json, write_out
+from hedgerow.cli.inputs import check_stdout, model_values, opened, write_json, write_out
 from hedgerow.cli.options import command, ledger_or_none, refuse_overwriting
 from hedgerow.cli.queries import read_report
 from hedgerow.errors import UnreadColumnWarning
@@ -26,8 +26,8 @@ from hedgerow.export import DIALECTS
 from hedgerow.export.signature import signature_of
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
-from hedgerow.plots.model import leaf_text, tree_values
-from hedgerow.reading.table_file import batches_of, check_header, check_types, open_table, unread
+from hedgerow.plots.model import tree_lines
+from hedgerow.reading.table_file import check_header, check_types, unread
 from hedgerow.schema.check import Checker
 from hedgerow.systems import load
 from hedgerow.systems.base import BoostingClassifier
@@ -56,17 +56,11 @@ def predict(
     numbers = isinstance(estimator, PrivateRegressor)
     if proba and numbers:
         raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-    if level is None and report is not None:
-        raise click.UsageError("--report is used for intervals only; pass --interval LEVEL, too, such as 0.9.")
-    if level is not None and not numbers:
+    if (level is None) != (report is None) or (level is not None and not numbers):
         raise click.UsageError(
-            f"{model} predicts classes, which have no intervals; leave out --interval, or pass --proba."
-        )
-    if level is not None and report is None:
-        raise click.UsageError(
-            "--interval follows from a private report card on records that were not used in the fit. Make one by "
-            f"`hedgerow evaluate {model} DATA --epsilon EPSILON --out report.json`, and pass --report report.json. If "
-            "the schema has persons, add --records-per-person 1."
+            "--interval LEVEL and --report FILE go together, for a model that predicts a number: the interval follows from a "
+            f"private report card on records that were not used in the fit. Make one by `hedgerow evaluate {model} DATA "
+            "--epsilon EPSILON --out report.json`; if the schema has persons, add --records-per-person 1."
         )
     card = None if report is None else read_report(report, model)
     if isinstance(card, GroupCards):
@@ -86,9 +80,7 @@ def predict(
     columns = [*schema.names, *kept]
 
     def rows() -> Iterator[Iterable[list[Any]]]:
-        """Yield one row per record, batch by batch."""
-        for batch, share in batches_of(tables, [path.stat().st_size for path in data], columns):
-            progress.read(share)
+        for batch in batches(columns):
             X = {name: batch[name] for name in schema.names}
             look.add(X)
             with warnings.catch_warnings():
@@ -100,15 +92,13 @@ def predict(
             cells = zip(*(map(_cell, batch[name]) for name in kept), strict=True)
             yield ([*own, *row] for own, row in zip(cells, found, strict=True)) if kept else found
 
+    # On a terminal, the predictions themselves show the progress.
+    shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
     with ExitStack() as stack:
-        form = schema.file_form.replaced(separator)
-        tables = [stack.enter_context(open_table(path, form)) for path in data]
+        tables, batches = stack.enter_context(opened(data, schema.file_form.replaced(separator), shown=shown))
         for table, path in zip(tables, data, strict=True):
             check_header(table, columns, path, more=True)
             check_types(table, schema.features)
-        # On a terminal, the predictions themselves show the progress.
-        shown = out is not None or sys.stdout is None or not sys.stdout.isatty()
-        progress = stack.enter_context(ShareProgress(shown=shown))
         file = sys.stdout
         if out is not None:
             part = stack.enter_context(atomic_file(out, replace=force))
@@ -123,7 +113,6 @@ def predict(
 
 
 def _cell(cell: Any) -> Any:
-    """Return a cell as Python's; None for one of Arrow's that is no Python object."""
     try:
         return cell.as_py() if hasattr(cell, "as_py") else cell
     except Exception:
@@ -143,11 +132,10 @@ def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_j
     if number is not None:
         forest = estimator.model_
         if not isinstance(forest, ForestModel):
-            form = f"{type(estimator).__name__} ({estimator.certificate_.variant})"
-            raise click.UsageError(f"--tree prints the trees of private forests, and {form} is none.")
+            raise click.UsageError(f"--tree prints the trees of forests, and {type(estimator).__name__} is none.")
         if number > (trees := len(forest.forest.roots)):
             raise click.UsageError(f"--tree {number} does not exist; the model has {trees}, counted from 1.")
-        tree = tree_values(forest, number - 1)
+        tree = [*tree_lines(forest, number - 1)]
     if as_json:
         signed = {**vars(signature), "refuted": signature.refuted}
         write_json({**contents, "signature": signed, "tree": tree})
@@ -170,13 +158,11 @@ def inspect(model: Path, number: int | None, whole: bool, key: Path | None, as_j
     click.echo("\n" + (estimator.certificate_.details() if whole else str(estimator.certificate_)))
     if tree is not None:
         click.echo(f"\ntree {number} of {contents['sizes']['trees']}")
-        for line in tree_lines(tree, depth=1):
-            click.echo(line)
+        click.echo("\n".join(tree))
     click.get_current_context().exit(AUDIT_REFUTED if signature.refuted else 0)
 
 
 def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
-    """Return the numbers of rounds, trees, nodes, leaves or cells that the model has."""
     model, arrays = estimator.model_, estimator.model_.to_arrays()
     if isinstance(model, AdditiveModel):
         cuts = [len(term.cuts) for term in model.own.terms]
@@ -190,17 +176,6 @@ def _sizes(estimator: PrivateEstimator) -> dict[str, int]:
     rounds = {"rounds": trees} if isinstance(estimator, BoostingClassifier) else {}
     leaves = int(np.count_nonzero(children == 0))
     return {**rounds, "trees": trees, "nodes": len(children), "leaves": leaves}
-
-
-def tree_lines(node: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield the lines of a tree in the form of ``tree_values``, indented below each test."""
-    branches = node.get("branches", [{"when": "always", "node": node}])
-    for branch in branches:
-        if "branches" in branch["node"]:
-            yield f"{'  ' * depth}{branch['when']}"
-            yield from tree_lines(branch["node"], depth + 1)
-        else:
-            yield f"{'  ' * depth}{branch['when']}: {leaf_text(branch['node'])}"
 
 
 @command("card")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from glob import escape, glob, has_magic
+from glob import has_magic
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +19,8 @@ from hedgerow.cli import TABLE, TEXTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LEAST_MEMORY
 from hedgerow.privacy.exact import exact, exact_delta
+from hedgerow.reading.formats import check_delimiter
+from hedgerow.reading.streams import files_of
 from hedgerow.reading.table_file import is_parquet
 
 if TYPE_CHECKING:
@@ -68,23 +70,18 @@ class DataFiles(click.ParamType):  # type: ignore[type-arg]  # it is not generic
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Path, ...]:
         one = InputFile()
-        folder = os.path.isdir(value)
-        if not folder and (not has_magic(str(value)) or Path(value).exists()):
+        if not os.path.isdir(value) and (not has_magic(str(value)) or os.path.exists(value)):
             return (one.convert(value, param, ctx),)
-        patterns = [os.path.join(escape(value), f"*{ending}") for ending in ENDINGS] if folder else [value]
-        paths = sorted(path for pattern in patterns for path in glob(pattern))
-        if not paths and folder:
-            self.fail(f"the folder {value!r} has no file that ends in {' or '.join(ENDINGS)}.", param, ctx)
-        if not paths:
-            self.fail(f"no file is named like {value!r}.", param, ctx)
+        try:
+            paths = files_of(value, *ENDINGS)
+        except ConfigurationError as error:
+            self.fail(str(error), param, ctx)
         if len({is_parquet(path) for path in paths}) > 1:
             self.fail(f"{value!r} names Parquet files and others; name those of one kind.", param, ctx)
         return tuple(one.convert(path, param, ctx) for path in paths)
 
 
 def checked(read: Callable[[Any], Any], *, check_alone: bool = False) -> Callable[..., Any]:
-    """Return a callback that reads, or only checks, an option's value, if it is given, and names the option on an error."""
-
     def callback(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
         try:
             made = None if value is None else read(value)
@@ -107,17 +104,9 @@ def _memory(value: str) -> int:
     return size
 
 
-def share(value: float) -> float:
-    if not 0 < value < 1:
-        raise ConfigurationError(f"{value} is no share; pass a number between 0 and 1, such as 0.2.")
-    return value
-
-
 def _separator(value: str) -> str:
-    r"""Return the character between cells; ``\t`` may be spelled out."""
     character = "\t" if value == "\\t" else value
-    if len(character) != 1 or character in '"\r\n':
-        raise ConfigurationError(f"{value!r} cannot separate cells; pass one character, such as ',' or ';' or '\\t'.")
+    check_delimiter(character)
     return character
 
 
@@ -148,7 +137,6 @@ def refuse_overwriting(out: Path | None, force: bool, *inputs: Path | None) -> N
 
 
 def _required_schema(context: click.Context, parameter: click.Parameter, value: Path | None) -> Path:
-    """Return the schema's path. If it is missing, the error explains how to write a schema."""
     if value is None:
         raise click.UsageError(TEXTS["no-schema"], context)
     return value
@@ -161,7 +149,6 @@ TYPES: dict[str | None, tuple[Any, Callable[..., Any] | None]] = {
     "float": (float, None),
     "epsilon": (float, checked(exact, check_alone=True)),
     "delta": (float, checked(exact_delta, check_alone=True)),
-    "share": (float, checked(share)),
     "memory": (None, checked(_memory)),
     "separator": (None, checked(_separator)),
     "file": (InputFile(), None),
@@ -177,7 +164,6 @@ RANGES: dict[str, Any] = {"int": click.IntRange, "float": click.FloatRange}
 
 
 def _parameter(name: str, settings: dict[str, Any]) -> Callable[[Command], Command]:
-    """Return the decorator of an option, or an argument, by its table in commands.toml; other settings are click's own."""
     kind, callback = TYPES[settings.pop("type", None)]
     if "choice" in settings:
         kind = click.Choice(settings.pop("choice"))
@@ -190,10 +176,7 @@ def _parameter(name: str, settings: dict[str, Any]) -> Callable[[Command], Comma
 
 
 def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]], click.Command]:
-    """Make a command of a function by its table in commands.toml; ``known`` are settings of options that code alone knows.
-
-    A function of a ``query`` gets the options of ``Query`` as one.
-    """
+    """Make a command of a function by its table in commands.toml; ``known`` are settings of options that code alone knows."""
     table = TABLE[name]
 
     def add(function: Callable[..., None]) -> click.Command:
@@ -209,7 +192,6 @@ def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]
 
 
 def required(value: str | None, option: str, variable: str) -> str:
-    """Return an option's value, or raise UsageError if neither the option nor its variable is given."""
     if not value:
         raise click.UsageError(f"{option} is missing; pass it, or set {variable}.")
     return value
@@ -222,7 +204,6 @@ def store_of(address: str | None) -> LedgerStore:
 
 
 def ledger_or_none(address: str | None, dataset: str | None) -> Ledger | None:
-    """Return the ledger that a command charges, or None if neither option is given. One option alone is an error."""
     if not address and not dataset:
         return None
     return store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
@@ -248,7 +229,6 @@ class Query:
     as_json: bool
 
     def claim(self) -> dict[str, Any]:
-        """Return the budget, whom it protects, and the ledger that is charged, as every query in Python takes them."""
         return {
             "epsilon": self.epsilon,
             "adjacency": self.adjacency,

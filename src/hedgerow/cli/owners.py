@@ -29,7 +29,6 @@ BETWEEN = 5.0  # seconds, at least, between two lines of progress
 
 
 def read_federation(path: Path) -> tuple[list[Party], Mapping[str, Any]]:
-    """Return the owners that a file names, and the fit, or raise ConfigurationError."""
     try:
         given = tomllib.loads(path.read_text("utf-8"))
         parties = [Party(str(one["name"]), str(one["key"]), int(one["rows"])) for one in given["owner"]]
@@ -144,7 +143,6 @@ def without_frames(record: logging.LogRecord) -> bool:
 
 
 def server_app() -> Any:
-    """Return Flower's app of the coordinator, which fits and saves the model that the federation's file describes."""
     made = flwr("serverapp").ServerApp()
 
     @made.main()  # type: ignore[untyped-decorator]
@@ -159,7 +157,6 @@ def server_app() -> Any:
 
 
 def fit_over(transport: Any, path: Path) -> None:
-    """Fit the model of a federation's file over a transport, and save it where the file says."""
     parties, given = read_federation(path)
     settings = dict(given)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,26 +17,21 @@ from hedgerow.analysis.card import Card
 from hedgerow.analysis.evaluation import group_of
 from hedgerow.cli import inputs
 from hedgerow.cli.options import Query, command, refuse_overwriting
-from hedgerow.errors import FileFormatError, SchemaError
-from hedgerow.files import LARGEST_CARD, atomic_file, read_place
+from hedgerow.errors import FileFormatError
+from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.plots import PlanDisplay
 from hedgerow.plots.axes import new_figure
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.reading.csv_file import COMMAS
-from hedgerow.reading.table_file import TableFile, compare_header
 from hedgerow.schema import Schema
 from hedgerow.systems import default_system, load, system_class
-from hedgerow.texts import it_or_them, listed
 
 MODEL = "model_sha256"
 PICTURES = (".png", ".svg", ".pdf")
 
 
 def read_report(path: Path, model: Path) -> Card | GroupCards:
-    """Return the report card of a model file, or those of groups, that ``hedgerow evaluate`` wrote.
-
-    UsageError if it is of another model.
-    """
+    """Return the report card of a model file, or those of groups, that ``hedgerow evaluate`` wrote."""
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)
@@ -59,22 +55,17 @@ def evaluate(model: Path, query: Query, target: str | None, by: str | None) -> N
     group_of(schema, by)  # refused before anything is read
     claim, form = query.claim(), schema.file_form.replaced(query.separator)
     inputs.check_stdout(query.out)
-    X, y, groups = inputs.given(
-        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
-    )
+    of_files = inputs.records_of(query, str(schema.target), form, schema.person)
     with inputs.Spending(f"epsilon {query.epsilon:g}", query.out, "report", "The query may have been made") as spending:
-        with spending.watching(X, y) as records:
-            card = evaluate_model(estimator, records, y, groups=groups, by=by, delta=query.delta or 0.0, **claim)
+        with spending.watching(of_files) as records:
+            card = evaluate_model(estimator, records, by=by, delta=query.delta or 0.0, **claim)
         values = {MODEL: inputs.file_digest(model), **inputs.card_values(card)}
         if query.out is not None:
             out = spending.save(
                 lambda part: part.write_text(inputs.json_text(values) + "\n", "utf-8"), force=query.force
             )
             click.echo(f"wrote {out}", err=True)
-        if query.as_json:
-            inputs.write_json(values)
-        else:
-            click.echo(f"{card}\n\n{card.certificate_}")
+        inputs.show(values, f"{card}\n\n{card.certificate_}", as_json=query.as_json)
 
 
 @command("schema release")
@@ -85,45 +76,28 @@ def release(query: Query, target: str, classes: Sequence[str], outcome: bool, **
     refuse_overwriting(query.out, query.force, *query.paths)
     claim = query.claim()
     inputs.check_stdout(query.out)
-    person = [] if query.person is None else [query.person]
-    wanted = [*columns["numeric"], *columns["dates"], *columns["categorical"], target, *person]
-
-    def check(table: TableFile, data: Path) -> None:
-        """Raise SchemaError unless the columns are those that the options name."""
-        lacking, others = compare_header(table.header, wanted, data)
-        if lacking:
-            raise SchemaError(f"{data} has no column {listed(lacking)}; pass the names in its first line.")
-        if others:
-            raise SchemaError(
-                f"{data} has {listed(others)}, for which no option is given. Name {it_or_them(others)} by --numeric, --date, "
-                f"--categorical or --person, or drop {it_or_them(others)}."
-            )
-
-    X, y, groups = inputs.given(query, target, COMMAS.replaced(query.separator), check, query.person)
+    of_files = inputs.records_of(query, target, COMMAS.replaced(query.separator), query.person)
     spent = f"epsilon {query.epsilon}" + (f", delta {query.delta}" if query.delta else "")
     with inputs.Spending(spent, query.out, "schema", "The release may have begun") as spending:
-        with spending.watching(X, y) as records:
+        with spending.watching(of_files) as records:
             schema = private_schema(
                 records,
-                None if classes else y,
                 delta=query.delta or 0.0,
                 classes=list(classes) or None,
                 outcome=outcome,
                 target=target,
-                groups=groups,
                 person=query.person,
                 **claim,
                 **columns,
             )
         click.echo(f"wrote {spending.save(schema.save, force=query.force)}", err=True)
         certificate = schema.certificate_
-        if query.as_json:
-            ranges = {name: vars(one) for name, one in schema.ranges_.items()}
-            inputs.write_json(
-                {"schema": schema.to_dict(), "ranges": ranges, "certificate": inputs.certificate_values(certificate)}
-            )
-        else:
-            click.echo(f"{certificate}\n\ncertificate {certificate.digest}")
+        values = {
+            "schema": schema.to_dict(),
+            "ranges": {name: vars(one) for name, one in schema.ranges_.items()},
+            "certificate": inputs.certificate_values(certificate),
+        }
+        inputs.show(values, f"{certificate}\n\ncertificate {certificate.digest}", as_json=query.as_json)
 
 
 @command("search")
@@ -153,22 +127,17 @@ def search(
     searched = PrivateSearchCV(start, grid, refit=refit, **query.claim())
     inputs.check_stdout(query.out)
     form = schema.file_form.replaced(query.separator)
-    X, y, groups = inputs.given(
-        query, str(schema.target), form, lambda t, p: inputs.check_columns(t, schema, p), schema.person
-    )
+    of_files = inputs.records_of(query, str(schema.target), form, schema.person)
     with inputs.Spending(f"epsilon {decimal_text(exact(query.epsilon))}", query.out) as spending:
-        with spending.watching(X, y) as records:
-            searched.fit(records, y, groups)
+        with spending.watching(of_files) as records:
+            searched.fit(records)
         out = spending.save(searched.best_estimator_.save, force=query.force)
         click.echo(f"wrote {out}", err=True)
         certificate, best = searched.certificate_, searched.best_params_
-        if query.as_json:
-            inputs.write_json(
-                {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
-            )
-        else:
-            shown = ", ".join(f"{name}={value}" for name, value in best.items())
-            click.echo(f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}")
+        document = {"model": str(out), "best_params": best, "certificate": inputs.certificate_values(certificate)}
+        shown = ", ".join(f"{name}={value}" for name, value in best.items())
+        text = f"{certificate}\n\nbest of the candidates of {kind.__name__}: {shown}"
+        inputs.show(document, text, as_json=query.as_json)
 
 
 @command("plan")
@@ -192,10 +161,7 @@ def plan(
     if out is not None:
         figure = new_figure(14.4, 4.8)
         PlanDisplay.from_schema(schema, **arguments).plot(figure.subplots(1, 3))
-        with atomic_file(out, replace=force) as part:
-            figure.savefig(part, format=out.suffix[1:])
-        click.echo(f"wrote {out}", err=True)
-    if as_json:
-        inputs.write_json(outlook.to_dict())
-    else:
-        click.echo(str(outlook))
+        picture = io.BytesIO()
+        figure.savefig(picture, format=out.suffix[1:])
+        inputs.write_out(picture.getvalue(), out, force=force)
+    inputs.show(outlook.to_dict(), outlook, as_json=as_json)

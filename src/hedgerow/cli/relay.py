@@ -32,15 +32,7 @@ FIELD, NAME, DATA = "hedgerow", "name", "data"  # of a Flower message
 
 
 class Resident:
-    """A socket that answers for an owner, until ``close``.
-
-    Parameters
-    ----------
-    owner : Owner
-        The owner.
-    path : path
-        Where to make the socket. Whoever may enter the folder may use it.
-    """
+    """A socket that answers for an owner, until ``close``. Whoever may enter its folder may use it."""
 
     def __init__(self, owner: Owner, path: str | os.PathLike[str]) -> None:
         self._owner, self._path, self._closed = owner, Path(path), False
@@ -48,7 +40,6 @@ class Resident:
         self._listener = Listener(os.fspath(self._path), "AF_UNIX", AT_ONCE)
 
     def serve(self) -> None:
-        """Answer until the socket is closed."""
         while not self._closed:
             try:
                 connection = self._listener.accept()
@@ -67,7 +58,6 @@ class Resident:
             connection.send_bytes(reply)
 
     def close(self) -> None:
-        """Answer no more, and remove the socket."""
         if not self._closed:
             self._closed = True
             with suppress(OSError), socket.socket(socket.AF_UNIX) as call:  # it wakes ``accept``
@@ -77,7 +67,6 @@ class Resident:
 
 
 def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
-    """Return the reply of the owner whose socket this is, or raise EngineError where none answers."""
     try:
         with Client(os.fspath(path), "AF_UNIX") as connection:
             connection.send_bytes(message)
@@ -87,19 +76,12 @@ def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
 
 
 class Sockets:
-    """A transport to owners of this machine.
-
-    Parameters
-    ----------
-    paths : mapping of str to path
-        The socket of each owner, by its name.
-    """
+    """A transport to owners of this machine, by the socket of each."""
 
     def __init__(self, paths: Mapping[str, str | os.PathLike[str]]) -> None:
         self._paths = dict(paths)
 
     def send(self, messages: Mapping[str, bytes], timeout: float) -> Mapping[str, bytes]:
-        """Return the replies of the owners that answer, all queried at the same time."""
         replies: dict[str, bytes] = {}
 
         def one(name: str, message: bytes) -> None:

@@ -29,14 +29,11 @@ PERSON_WORDS = (
     "household mrn ssn patienten patientin probanden teilnehmer versicherter versicherten kunde kunden mitglied mitglieder"
 ).split()
 NUMBER_WORDS = ("no", "nr", "num", "number", "nummer", "code", "ref")
-ZONE, ZONED = re.compile(r":[0-9.]+(?:Z|[+-][0-9]{2}:?[0-9]{2})$"), 20  # the cells that are looked at
 RECORDS_OF_ONE = 20  # maximum mean number of records per person, for a column that is called an id
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a data owner should know about one entry: its contents and unusual facts."""
-
     name: str
     entry: str
     oddities: tuple[str, ...]
@@ -116,7 +113,6 @@ def likely_person(columns: Mapping[str, infer.Column], records: int, missing: Se
 
 
 def _are_ids(column: infer.Column) -> bool:
-    """Return whether cells look like ids: consecutive numbers, or words that are neither dates nor amounts."""
     there = column.numbers[np.isfinite(column.numbers)]
     if not column.forms and infer.IN_MOSTLY * (len(column.cells) - len(there)) <= len(column.cells):
         distinct = np.unique(there)
@@ -145,7 +141,6 @@ def _note_on_person(name: str, sizes: Sequence[int], records: int) -> Note:
 
 
 def _absent(draft: infer.Draft) -> Iterator[str]:
-    """Yield how many cells will count as missing, and why."""
     texts = {**draft.markers, **draft.own}
     if texts:
         lists = [listed([*draft.markers])] * bool(draft.markers)
@@ -170,8 +165,6 @@ def _note_on(name: str, draft: infer.Draft) -> Note:
     if others:
         others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())
     oddities = [*_absent(replace(draft, markers=draft.markers | dict(sorted(others.items()))))]
-    if is_date and any(ZONE.search(str(cell)) for cell in column.cells[:ZONED].tolist()):
-        oddities.append("times with a zone are read in UTC, where a midnight east of Greenwich is on the day before")
     if not is_date and infer.codes_as_text(column):
         oddities.append(
             "codes that begin with 0, or 1.1 and 1.10? Then list them as values, with as_text = true, or ignore them"
@@ -229,7 +222,6 @@ def _is_id(distinct: int, cells: int) -> bool:
 
 
 def _is_numbering(distinct: npt.NDArray[np.float64]) -> bool:
-    """Return whether sorted whole numbers are nearly consecutive or too long for an amount, which amounts of money are not."""
     return len(distinct) > 0 and bool(distinct[-1] - distinct[0] < 2 * len(distinct) or distinct[0] >= LONG)
 
 
@@ -245,7 +237,4 @@ def _words_of(name: str) -> set[str]:
 
 def _odd_values(values: Sequence[Value], counts: npt.NDArray[np.int64]) -> list[str]:
     rare = [value for value, count in zip(values, counts.tolist(), strict=True) if count < RARE]
-    spelled = Counter(str(value).casefold() for value in values)
-    alike = [value for value in values if spelled[str(value).casefold()] > 1]
-    oddities = [f"fewer than {RARE} records each: {listed(rare)}"] * bool(rare)
-    return oddities + [f"these differ in capitals only, and count as different: {listed(alike)}"] * bool(alike)
+    return [f"fewer than {RARE} records each: {listed(rare)}"] * bool(rare)

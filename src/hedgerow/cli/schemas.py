@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,16 @@ import click
 import numpy as np
 
 from hedgerow.cli import NOTHING_READ, TEXTS
-from hedgerow.cli.inputs import ShareProgress, check_columns, check_records, columns_of, load_schema, write_json
+from hedgerow.cli.inputs import check_columns, columns_of, load_schema, opened, write_json, write_out
 from hedgerow.cli.options import command, refuse_overwriting
 from hedgerow.cli.schema_review import Note, draft_schema
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.files import atomic_file
 from hedgerow.reading import table_file
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import check_no_name_twice, read_columns
 from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
+from hedgerow.reading.streams import no_records
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable
@@ -42,17 +41,13 @@ def init(
     refuse_overwriting(out, force, *data)
     forms = [table_file.guess_format(path, separator) for path in data]
     form = next((form for form in forms if not form.is_utf8), forms[0])
-    with ExitStack() as stack:
-        progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
+    with opened(data, form) as (tables, batches):
         for table, path in zip(tables, data, strict=True):
             _check_header(table.header, path)
             if set(table.header) != set(tables[0].header):
                 raise SchemaError(f"{path} has other columns than {data[0]}. Pass files with the same columns.")
         target = _checked_target(tables[0].header, target, data[0])
-        columns = read_columns(
-            table_file.whole(tables, [path.stat().st_size for path in data], progress.read), check_types=False
-        )
+        columns = read_columns(table_file.whole(tables, batches(None)), check_types=False)
     if not columns.n_rows:
         raise ConfigurationError(f"{data[0]} has no records, so nothing can be read off them. Add records.")
     cells = {name: columns.cells(place) for place, name in enumerate(columns.names)}
@@ -63,17 +58,11 @@ def init(
             encoding=None if form.is_utf8 else form.encoding,
         )
     text = TEXTS["draft-head"] + draft.to_toml()
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        with atomic_file(out, replace=force) as part:
-            part.write_text(text, encoding="utf-8", newline="\n")
+    write_out(text.encode(), out, force=force)
     for line in _advice(notes):
         click.echo(line, err=True)
     for warning in table_file.unread(tables):
         click.echo(f"WARNING: {warning}", err=True)
-    if out is not None:
-        click.echo(f"wrote {out}", err=True)
 
 
 def _check_header(header: Sequence[str], data: Path) -> None:
@@ -89,11 +78,6 @@ def _check_header(header: Sequence[str], data: Path) -> None:
 
 
 def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
-    """Return the column of labels, after a check that there is one, and a feature."""
-    if len(header) < 2:
-        raise ConfigurationError(
-            f"{data} has one column, but a record has features and a label. Add columns, or pass the right --separator."
-        )
     if target is None:
         target = header[-1]
         click.echo(
@@ -144,11 +128,8 @@ def check(
 
 
 def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[str, Any], SchemaReport]:
-    """Return all counts as plain values for JSON, and as a report. Columns that the file lacks have none."""
     label = str(schema.target)
-    with ExitStack() as stack:
-        progress = stack.enter_context(ShareProgress())
-        tables = [stack.enter_context(table_file.open_table(path, form)) for path in data]
+    with opened(data, form) as (tables, batches):
         wanted = columns_of(schema)
         compared = [
             table_file.compare_header(table.header, wanted, path) for table, path in zip(tables, data, strict=True)
@@ -159,8 +140,7 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
         features = {name: schema.features[name] for name in there if name in schema.features}
         checker = Checker(features, schema.missing, schema.labels if label in there else None)
         ids, key = Counter[bytes](), os.urandom(32)
-        for batch, share in table_file.batches_of(tables, [path.stat().st_size for path in data], there):
-            progress.read(share)
+        for batch in batches(there):
             checker.add({name: batch[name] for name in features}, batch.get(label))
             if schema.person in there:
                 groups = read_groups(batch[schema.person], len(batch[schema.person]), schema.missing, warn=False)
@@ -181,7 +161,8 @@ def _count(data: Sequence[Path], schema: Schema, form: FileForm) -> tuple[dict[s
     try:  # as `hedgerow train` does
         for table, path in zip(tables, data, strict=True):
             check_columns(table, schema, path)
-        check_records(report.records, data[0])
+        if not report.records:
+            raise no_records()
     except ConfigurationError as error:
         refusal = str(error)
     return {

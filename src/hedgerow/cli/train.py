@@ -19,6 +19,7 @@ from hedgerow.engines.records import Records
 from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import signer
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
+from hedgerow.reading.streams import no_records
 from hedgerow.reading.table_file import read_table
 from hedgerow.systems import default_system, load, system_class
 
@@ -53,8 +54,7 @@ def train(
     refuse_overwriting(query.out, query.force, *query.paths, schema_path, init, sign)
     if sign is not None:
         signer(sign)  # before anything is spent
-    whole = holdout is not None or not query.paths[0].is_file()
-    if whole and len(query.paths) > 1:
+    if holdout is not None and len(query.paths) > 1:
         raise click.UsageError("--holdout reads one file into memory; pass one file.")
     schema = inputs.load_schema(schema_path, target, query.person)
     kind = system_class(system or default_system(schema))
@@ -77,18 +77,17 @@ def train(
     # A function of its own, because freeing many records takes time, and an interruption then must report the cost.
     def run(spending: inputs.Spending) -> None:
         parts = None
-        if whole:
+        if holdout is None:
+            records = inputs.records_of(query, label, form)
+        else:
             path = query.paths[0]
             columns = read_table(path, form, lambda table: inputs.check_columns(table, schema, path))
-            inputs.check_records(len(columns[label]), path)
-            if holdout is not None:
-                parts = hold_out(columns, columns.pop(label), holdout, schema=schema)
-                columns = {**parts.X_train, label: parts.y_train}
+            if not len(columns[label]):
+                raise no_records()
+            parts = hold_out(columns, columns.pop(label), holdout, schema=schema)
+            columns = {**parts.X_train, label: parts.y_train}
             records = Records.from_batches([columns], label, memory=query.memory, spill=query.spill)
-        else:
-            inputs.check_files(query.paths, form, lambda table, path: inputs.check_columns(table, schema, path))
-            records = inputs.records_of(query, label, form)
-        with spending.watching(records, None) as watched:
+        with spending.watching(records) as watched:
             model.fit(watched, None)
         out = spending.save(partial(model.save, sign=sign), force=query.force)
         card = None

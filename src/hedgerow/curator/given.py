@@ -103,9 +103,7 @@ TRANSPARENT_FUNCTIONS = {
 }
 
 
-ENSEMBLES = (
-    "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each of which is an ensemble by itself."
-)
+ENSEMBLES = "Use hr.ForestClassifier(n_estimators=...) or hr.HedgerowClassifier, each an ensemble by itself."
 AVERAGE = (
     "It also reads predictions as these numbers. Fit the models one by one and average their predict_proba, or use "
     "StackingClassifier with the column of labels in X, named as target in the schema."
@@ -129,7 +127,6 @@ class Call:
 
 
 def current_call(schema: Schema | None, known: Call | None = None) -> Call:
-    """Return the tools that are calling now. ``known`` is what was known where the estimator was cloned."""
     call, compared, in_task = Call(), False, False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -163,7 +160,6 @@ def _joined(inner: Call, outer: Call, *, compared: bool) -> Call:
 
 
 def _names(module: str, function: str, values: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """Return the names of the columns that a tool passes on, in their order; of steps before the last one without prefixes."""
     tool = values.get("self", values.get("ensemble"))
     if module != "sklearn.pipeline":
         names = getattr(tool, "feature_names_in_", None)
@@ -226,9 +222,8 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
     """
     if call.repeats is not None:
         raise ConfigurationError(
-            f"{call.repeats} draws records with replacement, so a record may be used several times, and it is protected less "
-            "than the certificate would state. Use the trees of this library: hr.ForestClassifier(n_estimators=...), "
-            "hr.HedgerowClassifier or hr.HedgerowRegressor is an ensemble by itself."
+            f"{call.repeats} draws records with replacement, so they are protected less than the certificate would state. Use "
+            "hr.ForestClassifier(n_estimators=...), hr.HedgerowClassifier or hr.HedgerowRegressor, each an ensemble by itself."
             + (" BaggingRegressor(bootstrap=False) draws each record once." if "Regressor" in call.repeats else "")
         )
     if call.columns is not None:
@@ -245,18 +240,16 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
     names = tuple(schema.names)
     if not has_names and call.names and call.names != names and set(names) <= set(call.names):
         raise ConfigurationError(
-            "A tool of scikit-learn passes the columns of X without their names, and these are not the schema's in its order, so "
-            "cells would be read as another feature's. Give it X[list(schema.names)]; behind a ColumnTransformer, "
-            "set_output(transform='pandas') and verbose_feature_names_out=False keep the names."
+            "A tool of scikit-learn passes the columns of X without their names, and not in the schema's order. Give it "
+            "X[list(schema.names)], or set_output(transform='pandas') and verbose_feature_names_out=False to a ColumnTransformer."
         )
     if schema.outcome is not None:
         return False
     if call.indicators is not None:
         if {category_key(label) for label in schema.classes} != {0.0, 1.0}:
             raise ConfigurationError(
-                f"{call.indicators} replaces labels by 0 and 1, which are not the classes of the schema, so each record would be "
-                "read as another class or as none. Declare classes=[0, 1] in the schema of this estimator, or fit it alone: it "
-                "supports several classes."
+                f"{call.indicators} replaces labels by 0 and 1, which are not the classes of the schema. Declare "
+                "classes=[0, 1] for this estimator, or fit it alone: it supports several classes."
             )
         return False
     if call.numbers is None:
@@ -269,8 +262,7 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
         raise ConfigurationError(begin + call.instead)
     if call.compared:
         raise ConfigurationError(
-            f"{begin}A search or another tool inside of it compares predictions with these numbers. Use the model itself in "
-            f"{call.numbers}, with the parameters that a search outside of it found."
+            f"{begin}A tool inside of it compares predictions with numbers. Use the model itself there."
         )
     if not has_target:
         named = f"the column {schema.target!r}, the schema's target"

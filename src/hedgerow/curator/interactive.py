@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -18,7 +17,6 @@ from hedgerow.arrays import Integers, without_sizes
 from hedgerow.curator.given import RULES, read_given
 from hedgerow.curator.queries import Nodes, SelectTests
 from hedgerow.curator.queryable import Queryable
-from hedgerow.curator.released_warnings import class_warnings, column_warnings
 from hedgerow.engines.records import Records
 from hedgerow.errors import ConfigurationError
 from hedgerow.ledgers.ledger import Ledger
@@ -30,7 +28,7 @@ from hedgerow.privacy.claim import Claim
 from hedgerow.privacy.exact import decimal_text, exact
 from hedgerow.schema import Encoder, Schema
 from hedgerow.scores import SCORES, Candidates, binary, mixed, multiway
-from hedgerow.table import ClassCounts, Histogram, MemoryTable, Sizes, keep_of
+from hedgerow.table import ClassCounts, Coded, Histogram, MemoryTable, Sizes, keep_of
 from hedgerow.texts import counted, short_repr
 
 OWN_RULES: Mapping[str, Constraint] = {
@@ -52,15 +50,6 @@ class Question:
         How many nodes it covered.
     epsilon : Fraction
         Its epsilon, as passed.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> curator = hr.Curator(np.random.default_rng(0).uniform(size=(100, 1)), ["no", "yes"] * 50, schema, epsilon=1)
-    >>> _ = curator.class_counts(curator.root, epsilon=0.5)
-    >>> curator.questions[0].epsilon
-    Fraction(1, 2)
     """
 
     text: str
@@ -147,9 +136,7 @@ class Curator:
         given |= {"random_state": random_state, "ledger": ledger, "records_per_person": records_per_person}
         values = check_parameters(given, OWN_RULES)
         if schema is None:
-            raise ConfigurationError(
-                "schema is None, but a curator reads records by a public schema; pass an hr.Schema."
-            )
+            raise ConfigurationError("schema is None; pass an hr.Schema, by which records are read.")
         of_one = values["records_per_person"] or schema.records_per_person
         self._claim = Claim(exact(epsilon), Fraction(0), values["adjacency"], of_one)
         X, y, self._named, persons = read_given(X, y, groups, schema)
@@ -159,8 +146,8 @@ class Curator:
         # The whole budget is charged at once, so the ledger entry is finished when the curator is ready.
         with nullcontext() if ledger is None else ledger.reserve(self.certificate), without_sizes():
             keep = keep_of(persons, self.records_per_person, self._randomness)
-            elsewhere = isinstance(X, Records)
-            table = X.table(self._encoder, keep) if elsewhere else MemoryTable.of(self._encoder, X, y, keep)
+            elsewhere, reading = isinstance(X, Records), Coded(self._encoder)
+            table = X.read(reading, keep) if elsewhere else MemoryTable.by(reading, X, y, keep)
             self._queryable = Queryable(table, self._claim.pure, self._randomness)
             self._questions: list[Question] = []
             self._warned_of: set[str] = set()
@@ -255,12 +242,7 @@ class Curator:
         self._asked(f"counts of {', '.join(names)} by class", nodes, epsilon, counts)
         ends = np.cumsum(self._encoder.n_codes)
         parts = dict(zip(self.schema.names, np.split(counts, ends[:-1], axis=1), strict=True))
-        messages: tuple[str, ...] = ()
-        if nodes.generation == self.root.generation:  # within other nodes a column may well have one value
-            by_code = {place: parts[name][0].sum(axis=1) for place, name in enumerate(parts) if name in wanted}
-            deviation = noise.deviation * math.sqrt(self._queryable.n_classes)
-            messages = column_warnings(self._encoder, by_code, deviation)
-        self._warn(messages)
+        self._warn()
         return {name: parts[name] for name in names}
 
     def select(
@@ -288,8 +270,7 @@ class Curator:
         """
         if score not in SCORES or mechanism not in SELECTIONS:
             raise ConfigurationError(
-                f"score is {score!r} and mechanism {mechanism!r}; pass one of {', '.join(SCORES)}, and one of "
-                f"{', '.join(SELECTIONS)}."
+                f"pass a score of {', '.join(SCORES)}, and a mechanism of {', '.join(SELECTIONS)}."
             )
         allowed = np.ones((len(nodes), len(tests)), dtype=np.bool_) if offered is None else np.array(offered)
         selection = SELECTIONS[mechanism](self._budget(epsilon), SCORES[score].range)
@@ -303,15 +284,12 @@ class Curator:
         """
         return self._queryable.partition(nodes, tests, np.array(chosen))
 
-    def _warn(self, messages: tuple[str, ...] = ()) -> None:
-        """Warn by released counts, once of each class and column."""
-        classes = self.schema.classes if self.schema.outcome is None else ()
-        hidden = [name for name, is_hidden in zip(classes, self._queryable.evidence.hidden, strict=False) if is_hidden]
-        if classes and not self._warned_of.issuperset(map(repr, hidden)):
-            self._warned_of.update(map(repr, hidden))
-            messages += class_warnings(classes, self._queryable.evidence)
-        for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=3)
+    def _warn(self) -> None:
+        for message in self._queryable.warnings_of(self._encoder):
+            about = message.partition(":")[0]  # what follows changes with each count
+            if about not in self._warned_of:
+                self._warned_of.add(about)
+                warnings.warn(message, UserWarning, stacklevel=3)
 
     def _budget(self, epsilon: float) -> Fraction:
         return replace(self._claim, epsilon=exact(epsilon)).pure
@@ -330,10 +308,7 @@ def public_draws(curator: Curator) -> Callable[..., Any]:
 
 
 def for_learner(curator: Curator, text: str, epsilon: Fraction, event: Event) -> Queryable:
-    """Reserve the cost of a learner's plan, or raise BudgetExceeded, and return the queryable that a learner needs.
-
-    ``text`` and ``epsilon`` are added to the curator's queries.
-    """
+    """Reserve the cost of a learner's plan, or raise BudgetExceeded, and return the queryable that a learner needs."""
     queryable = curator._queryable.for_learner(event)
     curator._questions.append(Question(text, 1, epsilon))
     return queryable

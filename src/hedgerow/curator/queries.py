@@ -48,15 +48,13 @@ class Nodes:
 
 
 def check_noise(noise: Noise, cells: int, unit: int) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to this many cells."""
     if not noise.covers(cells * unit, cells * unit**2):
         raise ConfigurationError(
-            f"a record of weight up to {unit} is in {cells} of the counts of this query; build the noise for that."
+            f"a record of weight {unit} is in {cells} counts of this query; build the noise for that."
         )
 
 
 def check_tests(candidates: Candidates, table: Table) -> None:
-    """Refuse tests on other codes than the table's: a record would be in several of their branches, or in none."""
     if type(candidates) is not Candidates or not np.array_equal(candidates.offsets, table.offsets):
         raise ConfigurationError("these tests read other features or codes than the records have; build them anew.")
 
@@ -67,8 +65,6 @@ def check_one(nodes: Nodes, what: str) -> None:
 
 
 class Release(ABC):
-    """A query about the nodes ``of``, and what a mechanism draws to answer it."""
-
     of: Nodes
 
     @abstractmethod
@@ -103,9 +99,7 @@ class Noisy(Release):
             cells, asked = len(n_codes), query.asked
             if asked is not None:
                 if asked.dtype != np.bool_ or asked.shape != (len(self.of), len(n_codes)):
-                    raise ConfigurationError(
-                        "the queried features must be truth values, a row for each node and a column for each feature."
-                    )
+                    raise ConfigurationError("the queried features must be truth values of shape (nodes, features).")
                 cells = int(asked.sum(axis=1).max(initial=0))
                 draws = int((asked @ n_codes).sum()) * table.n_classes
         check_noise(noise, cells, unit if query.weighted else 1)
@@ -124,15 +118,12 @@ class Noisy(Release):
         return counts
 
     def _released(self, table: Table) -> Truth | None:
-        """Return which codes of each node are released, (nodes, codes of all features); None: all."""
         asked = self.query.asked if isinstance(self.query, Histogram) else None
         return None if asked is None else np.repeat(asked, np.diff(table.offsets), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class SelectTests(Release):
-    """One test for each node, among those ``offered`` (nodes, tests) to it, by their scores."""
-
     of: Nodes
     candidates: Candidates
     offered: Truth
@@ -147,9 +138,7 @@ class SelectTests(Release):
         if unit > 1 and not self.score.weighs:
             raise ConfigurationError(f"the {self.score.name} squares counts, so it needs records that count 1 only.")
         if self.offered.dtype != np.bool_ or self.offered.shape != (len(self.of), len(self.candidates)):
-            raise ConfigurationError(
-                "what is offered must be truth values, a row for each node and a column for each test."
-            )
+            raise ConfigurationError("what is offered must be truth values of shape (nodes, tests).")
         if not self.offered.any(axis=1).all():
             raise ConfigurationError("a node is offered no test, so none can be selected; make it a leaf.")
         return mechanism.event("tests", self.score.name)
@@ -169,8 +158,6 @@ class SelectTests(Release):
 
 @dataclass(frozen=True, eq=False)
 class SelectLabels(Release):
-    """One class for each node, with the class counts as scores."""
-
     of: Nodes
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:

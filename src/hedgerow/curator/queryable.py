@@ -46,8 +46,6 @@ from hedgerow.table import (
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What was spent, and the records of the nodes that may still be queried, by generation."""
-
     filter: PrivacyFilter
     frontiers: Mapping[int, Frontier] = field(default_factory=dict)
 
@@ -65,7 +63,6 @@ class _State:
         return some
 
     def check_open(self, nodes: Nodes) -> None:
-        """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
         if type(nodes) is not Nodes:  # another class could name other nodes after these were charged
             raise ConfigurationError("nodes are named by what a curator returned, and by nothing else.")
         self.filter.check_open(nodes.generation, nodes.index)
@@ -229,9 +226,7 @@ class Queryable:
         if (whole and cuts) or ((whole or bins is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts; neither it nor a round with bins takes splits.")
         if before is not None and (whole or bins is not None or splits is not None or votes is not None):
-            raise ConfigurationError(
-                "a round with the round before it takes no votes, splits or bins, and is not whole."
-            )
+            raise ConfigurationError("a round with the round before it takes no votes, splits, bins, and is not whole.")
         with self._lock:
             table = self._samples.get(halvings) if halvings else self._table
             if table is None:
@@ -250,9 +245,7 @@ class Queryable:
                 if before is not None and (
                     not cuts or before._splits is not None or (before._of, before._cuts) != (of, tuple(cuts[:-1]))
                 ):
-                    raise ConfigurationError(
-                        "the round before is of other records, margins or cuts; open this one without it."
-                    )
+                    raise ConfigurationError("the round before is of other records, margins or cuts; leave it out.")
                 if isinstance(table, OwnersTable):  # nothing is read before its noise is known
                     if votes is not None:
                         table.update_margins(votes)
@@ -282,9 +275,7 @@ class Queryable:
         """Replace the records' codes by coarser ones, ``into[feature][code]``, by public or released values; it is free."""
         with self._lock:
             if self._state.value.filter.made:
-                raise ConfigurationError(
-                    "codes are merged before records are assigned to nodes; nodes hold codes of their own."
-                )
+                raise ConfigurationError("codes are merged before records are assigned to nodes, not afterwards.")
             if list(map(len, into)) != np.diff(self._table.offsets).tolist():
                 raise ConfigurationError("every code of every feature needs a code to become; name one for each.")
             with self._change_of_records():
@@ -325,7 +316,7 @@ class Queryable:
         fits = chosen.dtype.kind in "iu" and chosen.shape == nodes.index.shape
         if not fits or np.any((chosen < 0) | (chosen >= len(candidates))):
             raise ConfigurationError(
-                f"chosen must be integers, a test from 0 to {len(candidates) - 1} for each of the {nodes.index.size} nodes."
+                f"chosen must be a test from 0 to {len(candidates) - 1} for each of the {nodes.index.size} nodes."
             )
         chosen = chosen.astype(np.int64)
 
@@ -350,9 +341,7 @@ class Queryable:
         """
         amount = cost(event)
         if amount.epsilon <= 0 and amount.mu_squared <= 0 and amount.rho <= 0:
-            raise ConfigurationError(
-                "a query costs nothing, but only noise with a cost protects; pass a positive budget."
-            )
+            raise ConfigurationError("a query that costs nothing protects nobody; pass a positive budget.")
 
         def charged(state: _State) -> _State:
             of: tuple[Any, ...] = ()
@@ -374,9 +363,7 @@ class Queryable:
         if os.getpid() != self._process:
             raise BudgetExceeded("a curator answers in the process that made it: a copy would spend its budget again.")
         if self._changing:
-            raise BudgetExceeded(
-                "this curator was interrupted while its records' codes or margins changed, so it is closed; make a new one."
-            )
+            raise BudgetExceeded("a change of this curator's records was interrupted, so it is closed; make a new one.")
 
 
 class Values:

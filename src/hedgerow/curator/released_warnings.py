@@ -34,23 +34,17 @@ MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say n
 CELLS = 32  # of a range
 FEWEST_VALUES = 3  # whole numbers in a cell
 OWNER = "See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
-CHECK = (
-    "Check the spelling by schema.check(X, y), or hedgerow schema check, which are for the records' owner; if it is right, pass "
-    "more records or a larger epsilon."
-)
+CHECK = f"{OWNER} If it is spelled right, pass more records or a larger epsilon."
 
 
 class ClassEvidence:
-    """What all released counts say of the classes."""
-
     def __init__(self, n_classes: int) -> None:
         self.sums = np.zeros(n_classes)
         self._weighed, self._largest = np.zeros(n_classes), np.full(n_classes, -math.inf)
-        self._variance = self._precision = 0.0
+        self.variance = self._precision = 0.0
         self._cells = 0
 
     def add(self, counts: npt.NDArray[Any], deviation: float) -> None:
-        """Add noisy counts, (..., classes), whose noise has this deviation."""
         cells = counts.reshape(-1, len(self.sums)).astype(np.float64)
         if not len(cells):
             return
@@ -58,17 +52,12 @@ class ClassEvidence:
         self.sums += total
         self._weighed += total / deviation**2
         self._largest = np.maximum(self._largest, cells.max(axis=0) / deviation)
-        self._variance += len(cells) * deviation**2
+        self.variance += len(cells) * deviation**2
         self._precision += len(cells) / deviation**2
         self._cells += len(cells)
 
     @property
-    def deviation(self) -> float:
-        return math.sqrt(self._variance)
-
-    @property
     def hidden(self) -> Truth:
-        """Which classes do not stand out, in all counts added up or in one of them. Of no counts none is hidden."""
         if not self._cells:
             return np.zeros(len(self.sums), dtype=np.bool_)
         both = 1 if self._cells == 1 else 2
@@ -85,23 +74,15 @@ def _clear(counts: int) -> float:
 
 
 def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[str, ...]:
-    """Return a warning that names the classes of which no released count stands out from its noise, if there are any."""
     places = np.flatnonzero(evidence.hidden).tolist()
     if not places:
         return ()
     sums = ", ".join(f"{evidence.sums[k]:.0f}" for k in places[:10])
-    even = max(float(evidence.sums.sum()), 0.0) / len(classes)
-    why = (
-        "Either no record, or too few, have such a label as the schema spells it"
-        if even > 2 * _clear(2) * evidence.deviation
-        else "The noise would hide even a class with an equal share of the records, so this may be noise alone or a label that "
-        "the schema spells otherwise"
-    )
     return (
         f"no released count of {'classes' if len(places) > 1 else 'class'} {_names([classes[k] for k in places])} stands out "
-        f"from its noise: the counts add up to {sums}, with noise of standard deviation {evidence.deviation:.3g}. {why}. Records "
-        "with an undeclared label are left out, so a model may never predict such a class, and the figures of a report card may "
-        f"leave it out. {CHECK}",
+        f"from its noise: the counts add up to {sums}, with noise of standard deviation {math.sqrt(evidence.variance):.3g}. Few "
+        "records, or none, have such a label as the schema spells it, or the noise hides them: a model may never predict it, and "
+        f"the figures of a report card may leave it out. {CHECK}",
     )
 
 
@@ -139,8 +120,8 @@ def column_warnings(
         # ``records`` holds these counts too, which makes the differences steadier than these bounds have it.
         if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
             warnings.append(
-                f"less than half of the cells of {shown} could be read, by its released {what}; the model takes the "
-                "others as missing. If they are not, the schema may not say how they are written, or name another column."
+                f"less than half of the cells of {shown} could be read, by its released {what}; the others count as missing. The "
+                "schema may not say how they are written, or name another column."
             )
             continue
         if not isinstance(kind, Numeric):
@@ -156,9 +137,8 @@ def column_warnings(
             narrow = high / 2 - low / 2 <= NARROW * (kind.high / 2 - kind.low / 2) and not low <= 0 <= high
             if narrow and float(count) - CROWDED * (records - missing) > SURE * noise:
                 warnings.append(
-                    f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}, so "
-                    "the model can hardly tell them apart. They may be in another unit than the declared range, or may have been "
-                    "scaled before."
+                    f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}. "
+                    "They may be in another unit than the declared range, or may have been scaled before."
                 )
     return tuple(warnings)
 
@@ -166,7 +146,6 @@ def column_warnings(
 def _category_warnings(
     kind: Any, shown: str, counts: Integers, total: tuple[float, float], deviation: float, what: str
 ) -> Iterator[str]:
-    """Yield a warning if cells are clearly undeclared, or no count at all stands out."""
     (records, spread), undeclared = total, float(counts[-1])
     clear = _clear(len(counts)) * deviation
     hidden = np.flatnonzero(counts[:-2] < clear)
@@ -176,15 +155,13 @@ def _category_warnings(
 
     if above(READ):
         yield (
-            f"more than half of the cells of {shown} hold none of its declared values, by its released {what}, so the "
-            "model reads them all as one. They may be spelled otherwise, such as in other capitals, or the schema names another "
-            f"column. {OWNER}"
+            f"more than half of the cells of {shown} hold none of its declared values, by its released {what}. They may be "
+            f"spelled otherwise, such as in other capitals, or the schema names another column. {OWNER}"
         )
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
-            "noise, while some cells of the column hold none of its declared values. The schema may spell these values "
-            f"otherwise than the records, which are then read as undeclared. {OWNER}"
+            f"noise, while some cells hold none of the declared values, which may be spelled otherwise. {OWNER}"
         )
     elif (counts < clear).all():
         yield (
@@ -226,15 +203,13 @@ def outcome_warnings(
     if not what:
         return ()
     return (
-        f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. The outcomes may be in "
-        "another unit than the range (cents under a range in euros), or were scaled before. Then predictions, and the figures of "
-        "a report card, are not about the outcomes as they are. Compare them with the schema by schema.check(X, y), or hedgerow "
-        "schema check, which are for the records' owner; if they are right, a narrower range is more accurate.",
+        f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. They may be in another "
+        f"unit than the range (cents under a range in euros), or were scaled before. {OWNER} If they are right, a narrower range "
+        "is more accurate.",
     )
 
 
 def _crowded(inside: Truth, counts: Floats | Integers, deviation: float, elsewhere: float, margin: float = 0.0) -> bool:
-    """Return whether counts clearly hold records inside, and others at most this share of them."""
     held, others = float(counts[inside].sum()), float(counts[~inside].sum())
     of_others = deviation * math.sqrt(np.count_nonzero(~inside))
     clear = held > SURE * deviation * math.sqrt(np.count_nonzero(inside))

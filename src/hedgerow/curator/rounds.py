@@ -19,7 +19,6 @@ from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sum
 def check_cuts(
     cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], bins: CellBins | None = None
 ) -> None:
-    """Raise ConfigurationError if cuts or bins do not fit the table: a record would be in several cells, or in none."""
     codes = np.diff(offsets).tolist()
     sound = bins is None or (
         bins.feature.shape == (1 << len(cuts),)
@@ -36,9 +35,7 @@ def check_cuts(
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if not sound:
-        raise ConfigurationError(
-            "these cuts read other features or codes than the records have, or one has not two sides; build them anew."
-        )
+        raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +59,6 @@ class Cut:
         return int(np.flatnonzero(self.side == 0)[-1])
 
     def is_at_one_code(self, ordered: bool) -> bool:
-        """Return whether it is the cut that ``at`` makes at its code."""
         return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
     def halves(self, cuts: int) -> Truth:
@@ -108,12 +104,10 @@ class Splits:
 
     @lazy
     def starts(self) -> Integers:
-        """The first group of each feature that is cut, and the number of all groups."""
         return np.cumsum([0, *map(np.max, self.group)]) + np.arange(len(self.group) + 1)
 
     @lazy
     def groups(self) -> CodeGroups:
-        """The groups of all features that are cut, by which a table sums."""
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
@@ -123,7 +117,6 @@ class Splits:
         return int(self.starts[-1]) - len(self.by)
 
     def cut(self, number: int) -> Cut:
-        """Return a cut by its number, counted over all features that are cut."""
         place = number + np.arange(len(self.by))  # each feature has one cut fewer than groups
         p = int(np.flatnonzero(place < self.starts[1:] - 1)[0])
         group = self.group[p]
@@ -131,11 +124,9 @@ class Splits:
         return Cut(self.by[p], (group > last if self.ordered[p] else group != last).astype(np.int64))
 
     def whole(self, sums: Integers) -> Integers:
-        """Return the sums of all records, (cells, codes, channels): those over the groups of any one feature."""
         return np.asarray(sums[:, : self.starts[1]].sum(axis=1))
 
     def scores(self, sums: Integers, offsets: Integers) -> Integers:
-        """Return, of sums (cells, groups, codes, channels), the absolute ones over the cells of each cut, (cuts, features)."""
         whole, by_feature = self.whole(sums)[:, None], []
         for p in range(len(self.by)):
             own = sums[:, self.starts[p] : self.starts[p + 1]]
@@ -145,7 +136,6 @@ class Splits:
         return np.concatenate(by_feature)
 
     def sums(self, sums: Integers, number: int) -> Integers:
-        """Return the sums by cell and code under a cut, (2 * cells, codes, channels): both sides of each cell in turn."""
         whole, first_side = self.whole(sums), self.cut(number).side == 0
         p = list(self.by).index(self.cut(number).by)
         groups = np.unique(self.group[p][first_side]) + self.starts[p]
@@ -234,9 +224,7 @@ class Round:
         cells, features = len(by_code), len(self._offsets) - 1
         of_groups = group.shape[1:] == by_code.shape[:2] and group.min() >= 0
         if not of_groups or not penalty.shape == offered.shape == (len(group), cells, features):
-            raise ConfigurationError(
-                "each code of each feature needs a group in each cell, from 0 on; build them anew."
-            )
+            raise ConfigurationError("each code of each feature needs a group in each cell, from 0 on; build them so.")
         self._check(mechanism)
         scores = np.negative(penalty, dtype=np.int64)
         kernels.add_group_scores(by_code, group, self._offsets, int(group.max()) + 1, scores)
@@ -331,8 +319,5 @@ class OwnersRound(Round):
 
 
 def check_sums(rule: ChannelRule, noise: Noise, l1: int = 1, l2_squared: int = 1) -> None:
-    """Raise ConfigurationError if the noise covers less than one record adds to the sums."""
     if not noise.covers(l1 * rule.l1, l2_squared * rule.l2_squared):
-        raise ConfigurationError(
-            "the noise is calibrated for less than one record adds to the sums; build it for that."
-        )
+        raise ConfigurationError("the noise covers less than one record adds to the sums; build it for that.")

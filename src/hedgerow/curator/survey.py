@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
 from hedgerow.curator.queryable import Queryable
-from hedgerow.curator.released_warnings import column_warnings
+from hedgerow.curator.released_warnings import CHECK, column_warnings
 from hedgerow.curator.rounds import Candidate, Round
 from hedgerow.errors import FileFormatError
 from hedgerow.export.archive import array_of
@@ -48,7 +48,6 @@ def fine_encoder(schema: Schema) -> Encoder:
 
 
 def fine_cuts(kind: Numeric) -> list[float]:
-    """Return the inner cut points of the fine bins of a feature's range, ascending."""
     even = kind.bin_edges(FINE)
     if isinstance(kind, Date) or len(even) < FINE - 1:  # time has no zero, and few values need no more bins
         return [*even.tolist()]
@@ -119,7 +118,6 @@ class Survey:
             self.event, self.left = Sequence((event,) * len(self._numeric)), 1 - share
 
     def histograms(self, ones: Round) -> dict[int, Integers]:
-        """Return the noisy counts of the codes of each numeric feature by its place, in a round of ``Ones``."""
         if self._noise is None:
             return {}
         return {feature: ones.sums(Candidate(feature), self._noise)[0, :, 0] for feature in self._numeric}
@@ -170,10 +168,8 @@ def too_few(records: int, noise: Noise, counts: int, label: str = CLASS) -> tupl
     if records >= least:
         return ()
     return (
-        f"the noisy number of records with {label} is {records}, which may be noise: noise alone "
-        f"is {least} or more once in {round(1 / RARE)} fits. The model may have learned from no record at all. See by "
-        "schema.check(X, y), or hedgerow schema check, which are for the records' owner, whether the labels are spelled as "
-        "the schema declares them; if they are, pass more records or a larger epsilon.",
+        f"the noisy number of records with {label} is {records}, which may be noise: noise alone is {least} or more once in "
+        f"{round(1 / RARE)} fits. The model may have learned from no record at all. {CHECK}",
     )
 
 

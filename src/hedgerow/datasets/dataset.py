@@ -183,9 +183,7 @@ class Published:
 
     def _fetch(self, cache: Path) -> dict[str, str]:
         if self.url is None:
-            raise DatasetError(
-                f"hedgerow may not fetch the {self.folder} data, as no licence allows it; {self._way_out}."
-            )
+            raise DatasetError(f"no licence allows hedgerow to fetch the {self.folder} data; {self._way_out}.")
         try:
             with _open_url(self.url) as response:
                 archive = response.read(MAX_DOWNLOAD + 1)
@@ -193,9 +191,7 @@ class Published:
             reason = getattr(error, "reason", None) or error
             raise DatasetError(f"{self.url} could not be fetched ({reason}); {self._way_out}.") from error
         if len(archive) > MAX_DOWNLOAD:
-            raise DatasetError(
-                f"{self.url} is larger than {MAX_DOWNLOAD} bytes, so it is not the published archive; {self._way_out}."
-            )
+            raise DatasetError(f"{self.url} is larger than {MAX_DOWNLOAD} bytes, unlike the archive; {self._way_out}.")
         try:
             contents = unpack(archive, self.hashes, self.max_bytes)
         except Exception as error:  # whatever a damaged archive makes the readers raise
@@ -269,9 +265,7 @@ class Dataset:
 
     __repr__ = short_repr
 
-    def split(
-        self, test_size: float, seed: int
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    def split(self, test_size: float, seed: int) -> tuple[npt.NDArray[Any], ...]:
         """Split `X` and `y` at random, as the figures that this library is compared with were split.
 
         The test part is the first ``ceil(n * test_size)`` of ``numpy.random.RandomState(seed).permutation(n)``, the
@@ -289,9 +283,7 @@ class Dataset:
         n = len(self.y)
         size = math.ceil(n * test_size) if 0 < test_size < 1 else 0
         if not 0 < size < n:
-            raise ConfigurationError(
-                f"test_size={test_size!r} leaves one part of the {n} records empty. Pass a fraction between 0 and 1."
-            )
+            raise ConfigurationError(f"test_size={test_size!r} leaves one part of {n} records empty; pass a fraction.")
         # The legacy generator, because the published splits came from it.
         order = np.random.RandomState(seed).permutation(n)
         test, train = order[:size], order[size:]

@@ -240,9 +240,7 @@ def load_wall_following(data_home: str | os.PathLike[str] | None = None, *, clas
     (5456, 24)
     """
     if classes not in (2, 4):
-        raise ConfigurationError(
-            f"classes={classes!r}, but the robot's moves come as 4 classes or merged into 2. Pass 4 or 2."
-        )
+        raise ConfigurationError(f"classes={classes!r}, but the moves are 4 classes, or merged into 2; pass 4 or 2.")
     data = WALL_FOLLOWING.load(data_home)
     if classes == 4:
         return data

@@ -41,7 +41,6 @@ class ArrayChecksums:
         self._keys = np.frombuffer(keys, dtype=np.uint64)
 
     def of(self, array: Array) -> bytes:
-        """Return the checksum of an array's bytes: that of its blocks' sums, and of what is left of a word."""
         content = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         whole = content.size // 4 * 4
         words = np.require(content[:whole], requirements=["A"]).view(np.uint32)
@@ -52,8 +51,6 @@ class ArrayChecksums:
 
 @dataclass(frozen=True)
 class _OnDisk:
-    """Where an array is, and what it was when it was written."""
-
     path: Path
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -66,17 +63,13 @@ class _OnDisk:
             raise _unkept() from None
         if checksums.of(array) != self.checksum:
             raise EngineError(
-                "a file of codes was altered on disk, so the operation ends; what was charged for it stays "
-                "charged. Pass a folder that nobody else writes to as spill=, or a larger memory=."
+                "codes on disk were altered, so the operation ends, charged. Pass another spill= or memory=."
             )
         return array
 
 
 def _unkept() -> EngineError:
-    return EngineError(
-        "codes of records could not be written to disk or read back, so the operation ends; what was charged for it stays "
-        "charged. Pass a folder with more room, which nobody clears, as spill=, or a larger memory=."
-    )
+    return EngineError("codes could not be written or read back, so the operation ends, charged. Pass another spill=.")
 
 
 class Spill(AbstractContextManager["Spill"]):
@@ -161,8 +154,6 @@ def _remove(folder: Path) -> None:
 
 
 class _Arrays(MutableMapping[str, Array]):
-    """Arrays by name; those on disk are read anew each time that they are asked for, and then only."""
-
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
         self._kept: dict[str, Array | _OnDisk] = {}

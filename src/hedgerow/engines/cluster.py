@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +27,7 @@ MANY_CELLS = 1 << 22  # of all answers to a query: from here on they are added u
 
 @dataclass(frozen=True, eq=False)
 class ClusterSource(ABC):
-    """Records in partitions on a cluster. ``rows`` stand for encoded partitions there, in any form."""
+    """Records in partitions on a cluster. ``rows`` stand for encoded partitions there, in any form that can be closed."""
 
     frame: Any
     timeout: float  # seconds without an answer after which a fit ends
@@ -52,34 +52,34 @@ class ClusterSource(ABC):
             result = self._facts(made[0], progress)
             for place, (_, digest) in enumerate(result):
                 self.checksums.check(reading, place, digest)
-            facts, sizes = encode.placed(result), [rows for rows, _ in result]
+            facts = encode.placed(result)
             if keep is not None:
-                chosen = self._chosen(made[0], keep, facts, sizes)
+                chosen = self._chosen(made[0], keep, result)
                 made.append(self._kept(made[0], chosen))
                 facts = [mine.after for mine in chosen]
-            return PartitionedTable(self._engine(made[-1], facts, sizes, progress), reading.n_codes, reading.n_classes)
+            return PartitionedTable(self._engine(made[-1], facts, progress), reading.n_codes, reading.n_classes)
         except BaseException:
             for rows in made:
-                self._drop(rows)
+                rows.close()
             raise
 
     def values(
         self, asked: encode.ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None
     ) -> encode.Counts:
-        """Return the number of records with each value, without those that ``keep`` leaves out; workers count them."""
         persons = chosen = None
         if keep is not None:
             persons = self._persons(layout, keep)
             rows = self._encoded(encode.read_persons, (asked, layout, persons))
             try:
                 result = self._facts(rows, Silent())
-                chosen = self._chosen(rows, keep, encode.placed(result), [rows for rows, _ in result])
+                chosen = self._chosen(rows, keep, result)
             finally:
-                self._drop(rows)
+                rows.close()
         return reduce(asked.sum, self._counted((asked, layout, persons), chosen, progress), asked.nothing)
 
-    def _chosen(self, rows: Any, keep: Keep, facts: list[encode.Facts], sizes: list[int]) -> list[encode.Chosen]:
+    def _chosen(self, rows: Any, keep: Keep, result: list[encode.Fact]) -> list[encode.Chosen]:
         """Return which records of each partition count, by the ids of persons that workers hold."""
+        facts, sizes = encode.placed(result), [rows for rows, _ in result]
         masks = keep.chosen(sizes, encode.FEWEST_AT_ONCE, lambda share: self._candidates(rows, facts, share))
         return [encode.Chosen(*one) for one in zip(facts, masks, strict=True)]
 
@@ -101,16 +101,11 @@ class ClusterSource(ABC):
         """Return the rows without the classes of records that do not count, and without ids, once they are there."""
 
     @abstractmethod
-    def _engine(self, rows: Any, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> Engine: ...
+    def _engine(self, rows: Any, facts: list[encode.Facts], progress: Progress) -> Engine: ...
 
     @abstractmethod
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> Iterable[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> Iterable[encode.Counts]:
         """Return the counts of each partition by ``value_counts``."""
-
-    @abstractmethod
-    def _drop(self, rows: Any) -> None: ...
 
 
 Future = Any
@@ -132,25 +127,17 @@ class Timeout:
 
     @property
     def left(self) -> float:
-        """How many seconds are left, or EngineError where none is."""
         left = self._last + self._timeout - time.monotonic()
         if left <= 0:
             raise silent(self._timeout)
         return left
 
 
-def gathered(
-    futures: Iterable[Future],
-    timeout: Timeout,
-    workers: Mapping[Future, Collection[str | None]] | None = None,
-    present: Callable[[], Collection[str]] = tuple,
-) -> Iterable[tuple[Future, Any]]:
+def gathered(futures: Iterable[Future], timeout: Timeout) -> Iterable[tuple[Future, Any]]:
     """Yield futures as they finish, with what they made.
 
     A result that was lost with its worker is skipped: Dask computes it again, but a client that requests it at that moment may
-    wait for ever. A result that waits for ``workers`` that are not ``present`` any more is skipped too: if no worker was left
-    when they were lost, Dask does not send their tasks to new ones. The caller requests skipped results again, which changes
-    nothing: tasks are functions.
+    wait for ever. The caller requests skipped results again, which changes nothing: tasks are functions.
     """
     distributed = import_module("distributed")
     waiting = set(futures)
@@ -158,9 +145,6 @@ def gathered(
         try:
             done = distributed.wait(waiting, timeout=min(LOOK, timeout.left), return_when="FIRST_COMPLETED").done
         except TimeoutError:
-            if workers:
-                now = set(present())
-                waiting = {future for future in waiting if now.issuperset(workers.get(future, ()))}
             continue
         except distributed.CancelledError:
             raise lost() from None
@@ -179,40 +163,22 @@ def gathered(
 
 
 def silent(timeout: float) -> EngineError:
-    return EngineError(
-        f"no worker answered for {timeout:g} seconds, so the fit ends; what was charged for it stays charged. Check the "
-        "workers, and pass a larger timeout= if partitions take longer."
-    )
+    return EngineError(f"nothing finished for {timeout:g} seconds, so the fit ends, charged. Pass a larger timeout=.")
 
 
 def lost_scheduler() -> EngineError:
-    return EngineError(
-        "the cluster's scheduler does not answer, so the fit ends; what was charged for it stays charged. Restart the cluster."
-    )
+    return EngineError("the cluster's scheduler does not answer, so the fit ends, charged. Restart the cluster.")
 
 
 def lost() -> EngineError:
-    return EngineError(
-        "a partition's records could not be read or counted by any worker, so the fit ends; what was charged for it stays "
-        "charged. The workers' logs say why."
-    )
-
-
-@dataclass(frozen=True)
-class Group:
-    """Partitions that one task queries, and the threads that it uses of the worker that holds them; None: no worker does."""
-
-    worker: str | None
-    places: tuple[int, ...]
-    threads: int
+    return EngineError("a partition could not be read or counted by any worker; their logs say why. It is charged.")
 
 
 class WorkerShares:
-    """Which worker holds which partitions: assigned once by their numbers of records, and again when workers come or go.
+    """Which worker holds which partitions: the one that encoded them, as long as it is there.
 
-    A partition stays where it is if it can: a worker keeps what a fit has computed for its partitions, and another one would
-    compute all of it again. ``rows`` are the codes of each partition, wherever they are; they are released once a worker holds
-    them. ``again`` encodes some of them again.
+    ``rows`` are the codes of each partition, wherever they are, until a worker holds them. ``again`` encodes some of them again,
+    on any worker.
     """
 
     def __init__(
@@ -220,73 +186,55 @@ class WorkerShares:
         client: Any,
         table: str,
         facts: Sequence[encode.Facts],
-        sizes: Sequence[int],
         rows: Sequence[Future],
         again: Callable[[Sequence[int]], Sequence[Future]],
     ) -> None:
-        self._client, self._table, self._facts, self._sizes = client, table, list(facts), sizes
+        self._client, self._table, self._facts = client, table, list(facts)
         self._rows, self._again = dict(enumerate(rows)), again
-        self._threads: dict[str, int] = {}
         self._holders: list[str | None] = [None] * len(facts)
 
-    def groups(self, places: Sequence[int], timeout: Timeout, *, together: bool) -> list[Group]:
-        """Return the partitions of each task: all of a worker, or one each. Those that no worker holds are encoded first."""
-        threads = self.present(timeout)
-        if threads != self._threads or None in self._holders:
-            self._hold(self._wanted(threads, timeout), timeout)
-            self._threads = dict(threads)
-        shares: dict[str | None, list[int]] = {}
+    def groups(self, places: Sequence[int], timeout: Timeout) -> dict[str, tuple[list[int], int]]:
+        """Return these partitions by worker, and its number of threads. Those that no worker holds are encoded first."""
+        threads = self._threads(timeout)
+        lacking = [place for place, holder in enumerate(self._holders) if holder not in threads]
+        if lacking:
+            self._hold(lacking, timeout)
+            threads = self._threads(timeout)
+        shares: dict[str, tuple[list[int], int]] = {}
         for place in places:
             holder = self._holders[place]
-            shares.setdefault(holder if holder in threads else None, []).append(place)
-        if together:
-            return [Group(worker, tuple(share), threads.get(worker or "", 1)) for worker, share in shares.items()]
-        return [Group(worker, (place,), 1) for worker, share in shares.items() for place in share]
-
-    def present(self, timeout: Timeout) -> Mapping[str, int]:
-        threads: Mapping[str, int] = self._ask(self._client.scheduler.ncores, timeout)
-        return threads
+            if holder in threads:  # else it was lost just now
+                shares.setdefault(str(holder), ([], threads[str(holder)]))[0].append(place)
+        return shares
 
     def absent(self, places: Iterable[int]) -> None:
         for place in places:
             self._holders[place] = None
 
-    def _ask(self, asked: Callable[..., Any], timeout: Timeout, **more: Any) -> Any:
+    def _threads(self, timeout: Timeout) -> Mapping[str | None, int]:
         try:
-            return self._client.sync(asked, callback_timeout=timeout.left, **more)
+            threads: Mapping[str | None, int] = self._client.sync(
+                self._client.scheduler.ncores, callback_timeout=timeout.left
+            )
         except (OSError, TimeoutError):
             raise lost_scheduler() from None
+        return threads
 
-    def _wanted(self, threads: Mapping[str, int], timeout: Timeout) -> dict[int, str | None]:
-        """Return the partitions that are not where they shall be, and the worker that shall hold each; None for any."""
-        if not threads:
-            return {place: None for place, holder in enumerate(self._holders) if holder is None}
-        workers = list(threads)
-        keys = [row.key for row in self._rows.values()]
-        known = self._ask(self._client.scheduler.who_has, timeout, keys=keys) if keys else {}
-        there = [
-            [holder] if holder else list(known.get(self._rows[place].key, ())) if place in self._rows else []
-            for place, holder in enumerate(self._holders)
-        ]
-        present = [[workers.index(worker) for worker in result if worker in threads] for result in there]
-        shares = shared_out([result[0] if result else None for result in present], self._sizes, list(threads.values()))
-        wanted = {place: worker for worker, share in zip(workers, shares, strict=True) for place in share}
-        return {place: worker for place, worker in wanted.items() if self._holders[place] != worker}
-
-    def _hold(self, wanted: Mapping[int, str | None], timeout: Timeout) -> None:
-        lacking = [place for place in wanted if place not in self._rows]
-        self._rows.update(zip(lacking, self._again(lacking) if lacking else (), strict=True))
-        left = dict(wanted)
-        ask = partial(self._client.submit, _hold, self._table, pure=False, retries=RETRIES)
+    def _hold(self, wanted: Sequence[int], timeout: Timeout) -> None:
+        again = [place for place in wanted if place not in self._rows]
+        self._rows.update(zip(again, self._again(again) if again else (), strict=True))
+        left = set(wanted)
         while left:  # an answer that was lost with its worker is queried again
             futures = {
-                ask(self._facts[place], self._rows[place], **sent_to(worker)): place for place, worker in left.items()
+                self._client.submit(
+                    _hold, self._table, self._facts[place], self._rows[place], pure=False, retries=RETRIES
+                ): place
+                for place in left
             }
-            workers = {future: {left[place]} - {None} for future, place in futures.items()}
             try:
-                for future, holder in gathered(futures, timeout, workers, lambda: self.present(timeout)):
+                for future, holder in gathered(futures, timeout):
                     self._holders[futures[future]] = holder
-                    del left[futures[future]]
+                    left.remove(futures[future])
             except BaseException:
                 self._client.cancel(list(futures))
                 raise
@@ -297,39 +245,6 @@ class WorkerShares:
         with suppress(Exception):
             self._client.cancel(list(self._rows.values()))
         self._rows.clear()
-
-
-def shared_out(holder: Sequence[int | None], sizes: Sequence[int], threads: Sequence[int]) -> list[list[int]]:
-    """Return the partitions of each worker: where they are up to a fair share, and the largest others wherever least waits.
-
-    ``holder`` has the worker of each partition, None for one that is nowhere; ``sizes`` how many records each has; ``threads``
-    how many threads each worker has.
-    """
-    fair = sum(sizes) / sum(threads)
-    shares: list[list[int]] = [[] for _ in threads]
-    loads = [0.0] * len(threads)
-
-    def load_with(place: int, worker: int) -> float:
-        return loads[worker] + sizes[place] / threads[worker]
-
-    def give(place: int, worker: int) -> None:
-        loads[worker] = load_with(place, worker)
-        shares[worker].append(place)
-
-    left = []
-    for place, worker in enumerate(holder):
-        if worker is not None and load_with(place, worker) <= fair:
-            give(place, worker)
-        else:
-            left.append(place)
-    for place in sorted(left, key=lambda place: -sizes[place]):
-        give(place, min(range(len(threads)), key=lambda worker: (load_with(place, worker), worker != holder[place])))
-    return [sorted(share) for share in shares]
-
-
-def sent_to(worker: str | None) -> dict[str, Any]:
-    """Return how a task is sent to a worker, or to another one if that is lost."""
-    return {} if worker is None else {"workers": [worker], "allow_other_workers": True}
 
 
 # What runs on workers.

@@ -6,13 +6,14 @@ import asyncio
 import pickle
 import secrets
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from hedgerow.arrays import Integers
@@ -20,57 +21,50 @@ from hedgerow.engines import encode, store
 from hedgerow.engines.cluster import (
     GATHER,
     LOOK,
-    MANY_CELLS,
     RETRIES,
     ClusterSource,
-    Group,
     Timeout,
     WorkerShares,
     gathered,
+    lost,
     lost_scheduler,
-    sent_to,
     silent,
 )
-from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
-from hedgerow.errors import ConfigurationError, imported
+from hedgerow.engines.local import Partial, Progress, Silent, Total
+from hedgerow.errors import ConfigurationError, HedgerowError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.table import Candidates, Keep, Query, Share, Task
+from hedgerow.table import Candidates, Keep, Share, Task
 
 Future = Any
 
-TOGETHER = 8  # partial sums that one task adds up
+CELLS_AT_ONCE = 1 << 26  # of the answers that come together: 512 MiB; workers beyond that are asked later
+PAUSE = 0.1  # seconds before a query is repeated
 
 
 def client_of(given: Any) -> Any:
-    """Return a client: the one given, one of a cluster, or the one that is current; raise ConfigurationError without one."""
     distributed, client = imported("distributed", "records of Dask need dask and distributed", "dask"), given
-    if isinstance(given, distributed.deploy.Cluster):
-        client = given.get_client()
-    elif given is None:
+    if given is None:
         try:
             client = distributed.default_client()
         except ValueError:
-            raise ConfigurationError(
-                "no Dask client is there, so no worker could count. Make one, as in distributed.Client(), or pass client=."
-            ) from None
+            raise ConfigurationError("there is no Dask client; make one or pass client=.") from None
     elif not isinstance(given, distributed.Client):
-        raise ConfigurationError(
-            f"client is a {type(given).__name__}, but it must be a distributed.Client or a cluster."
-        )
+        raise ConfigurationError(f"client is a {type(given).__name__}; pass a distributed.Client.")
     if client.asynchronous:  # its methods return coroutines, which would be an error after the charge
-        raise ConfigurationError(
-            "the Dask client is asynchronous here, but a fit waits for its answers. Pass a client that was made without "
-            "asynchronous=True, or fit in a thread, as with asyncio.to_thread."
-        )
+        raise ConfigurationError("the Dask client is asynchronous, but a fit waits; make it without asynchronous=True.")
     return client
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
+    client: Any
     rows: list[Future]
     again: Callable[[Sequence[int]], list[Future]]
+
+    def close(self) -> None:
+        self.client.cancel(self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +91,7 @@ class DaskSource(ClusterSource):
 
     def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Encoded:
         again = partial(self._each, _work, (work, given))
-        return Encoded(again(), again)
+        return Encoded(self.client, again(), again)
 
     def _facts(self, rows: Encoded, progress: Progress) -> list[encode.Fact]:
         return self._once_each(rows.rows, _fact, progress)
@@ -113,30 +107,27 @@ class DaskSource(ClusterSource):
             ]
 
         encoded = rows.again  # not the rows: nothing needs their ids once these are there, and Dask drops them
-        mine = Encoded(without(rows.rows, range(len(chosen))), lambda places: without(encoded(places), places))
+        mine = Encoded(
+            self.client, without(rows.rows, range(len(chosen))), lambda places: without(encoded(places), places)
+        )
         try:
             self._facts(mine, Silent())
         except BaseException:
-            self._drop(mine)
+            mine.close()
             raise
         return mine
 
-    def _engine(self, rows: Encoded, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> DaskEngine:
+    def _engine(self, rows: Encoded, facts: list[encode.Facts], progress: Progress) -> DaskEngine:
         table = secrets.token_hex(8)
-        shares = WorkerShares(self.client, table, facts, sizes, rows.rows, rows.again)
+        shares = WorkerShares(self.client, table, facts, rows.rows, rows.again)
         return DaskEngine(self.client, table, shares, len(facts), self.timeout, progress)
 
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> list[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> list[encode.Counts]:
         result = self._each(_count, given, own=chosen)
         try:
             return self._once_each(result, _same, progress)
         finally:
             self.client.cancel(result)
-
-    def _drop(self, rows: Encoded) -> None:
-        self.client.cancel(rows.rows)
 
     def _each(
         self,
@@ -185,9 +176,8 @@ class DaskEngine:
     """Queries the workers of a cluster; if a worker is lost, another one reads its partitions and repeats its commands.
 
     Workers hold the partitions. A query is one message to each worker, with the commands that it has not seen yet, and one back,
-    with the sum of its partitions' answers. Partitions that gave no answer this way are asked by tasks of their own, which Dask
-    repeats elsewhere if a worker is lost: partitions that lack earlier commands are sent all, and missing ones are encoded again.
-    Workers know the partitions by the name ``table``.
+    with the sum of its partitions' answers. Partitions that gave no answer are asked again, with all commands, once those that a
+    lost worker held are encoded again. Workers know the partitions by the name ``table``.
     """
 
     def __init__(
@@ -196,44 +186,48 @@ class DaskEngine:
         self._client, self._table, self._shares, self._partitions = client, table, shares, partitions
         self._timeout, self._progress = timeout, progress
         self._sent: dict[str, int] = {}  # the last command of each log that workers got
-        self._asked: list[Future] = []
-        self._questions, self._tasks = count(1), count(1)
+        self._questions = count(1)
         self._closed = weakref.finalize(self, _tell, client, store.close, table)
         self._closed.atexit = False
 
     def ask(self, task: Task) -> Integers:
-        total, question = Total(self._partitions), next(self._questions)
-        news, timeout, together = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout), True
-        # Partitions that lack commands, and those whose answers were lost with their worker, are queried again.
+        total, question, failures = Total(self._partitions), next(self._questions), 0
+        news, timeout = task.after(self._sent.get(task.log, 0)), Timeout(self._timeout)
         while total.missing:
-            ask = self._answers_at_once if together else self._answers
-            for partial_sum in ask(news, sorted(total.missing), timeout):
-                total.add(partial_sum)
-                self._shares.absent(partial_sum.absent)
+            shares = self._shares.groups(sorted(total.missing), timeout)
+            some = dict(islice(shares.items(), max(1, CELLS_AT_ONCE // max(task.size, 1))))
+            answers = self._answers(news, some, timeout)
+            for answer in answers:
+                if isinstance(answer, HedgerowError):
+                    raise answer
+                total.add(answer)
+                self._shares.absent(answer.absent)
                 self._progress.counted(question, 1 - len(total.missing) / self._partitions)
-            news, together = task, False
+            failures += bool(answers) and not any(one.places or one.outdated or one.absent for one in answers)
+            if failures > RETRIES:
+                raise lost()
+            news = task
         self._sent[task.log] = task.end
         return total.sum
 
-    def _answers_at_once(self, task: Task, places: Sequence[int], timeout: Timeout) -> Iterable[Partial]:
-        """Return what each worker's partitions answer to one message, without a task; a worker that is lost gives no answer."""
-        groups = [group for group in self._shares.groups(places, timeout, together=True) if group.worker is not None]
-        if task.size * len(groups) > MANY_CELLS:
-            return self._answers(task, places, timeout, groups)
-        packed = pickle.dumps(task)
+    def _answers(self, task: Task, shares: Mapping[str, tuple[Sequence[int], int]], timeout: Timeout) -> list[Any]:
+        """Return the answers, or errors, of workers; nothing, after a pause, where one is lost or there is none."""
+        answers: list[Any] = []
         try:
-            answers: list[Partial] = self._client.sync(self._run, groups, packed, callback_timeout=timeout.left)
+            if shares:
+                answers = self._client.sync(self._run, shares, pickle.dumps(task), callback_timeout=timeout.left)
         except TimeoutError:
             raise silent(self._timeout) from None
         except OSError:
             raise lost_scheduler() from None
         if answers:
             timeout.progressed()
+        else:
+            time.sleep(min(PAUSE, timeout.left))
         return answers
 
-    async def _run(self, groups: Sequence[Group], packed: bytes) -> list[Partial]:
+    async def _run(self, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes) -> list[Any]:
         """Return the answers of the workers that give one; none, where one of them is lost meanwhile."""
-        shares = {group.worker: (group.places, group.threads) for group in groups}
         run = self._client.run(_answered, self._table, shares, packed, workers=list(shares), on_error="ignore")
         answers = asyncio.ensure_future(run)
         try:
@@ -244,53 +238,12 @@ class DaskEngine:
         finally:
             answers.cancel()  # nobody waits for it after an interruption or a lost worker
 
-    def _answers(
-        self, task: Task, places: Sequence[int], timeout: Timeout, groups: Sequence[Group] = ()
-    ) -> Iterable[Partial]:
-        """Yield partial sums of some partitions' answers, each once at most; without groups one by one, to show progress."""
-        packed = pickle.dumps(task)
-        groups = groups or self._shares.groups(places, timeout, together=False)
-        try:
-            futures = self._client.sync(self._submitted, task.log, groups, packed, callback_timeout=timeout.left)
-        except (OSError, TimeoutError):
-            raise lost_scheduler() from None
-        # It releases the last query's futures, together with these tasks
-        self._asked = made = list(futures)
-        try:
-            workers = {future: {group.worker} - {None} for future, group in zip(futures, groups, strict=True)}
-            cells = task.size
-            while len(futures) > TOGETHER and cells * len(futures) > MANY_CELLS:
-                parts = [futures[i : i + TOGETHER] for i in range(0, len(futures), TOGETHER)]
-                futures = [
-                    self._client.submit(_combined, task.query, *part, pure=False, retries=RETRIES) for part in parts
-                ]
-                workers |= {
-                    future: set().union(*(workers[one] for one in part))
-                    for future, part in zip(futures, parts, strict=True)
-                }
-                made += futures
-            for _, partial_sum in gathered(futures, timeout, workers, lambda: self._shares.present(timeout)):
-                yield partial_sum
-        except BaseException:
-            self._client.cancel(made)
-            raise
-
-    async def _submitted(self, log: str, groups: Sequence[Group], packed: bytes) -> list[Future]:
-        """Return the answers that workers are asked for; where the client's own loop asks, they are told in one message."""
-        ask = partial(self._client.submit, store.answered, self._table, pure=False, retries=RETRIES)
-        keys = (f"hedgerow-{log}-{next(self._tasks)}" for _ in groups)
-        return [
-            ask(group.places, packed, group.threads, key=key, **sent_to(group.worker))
-            for group, key in zip(groups, keys, strict=True)
-        ]
-
     def forget(self, log: str) -> None:
         if self._sent.pop(log, None) is not None:
             _tell(self._client, store.forget, log)
 
     def close(self) -> None:
         self._sent.clear()
-        self._asked.clear()
         self._shares.close()
         self._closed()
 
@@ -301,8 +254,6 @@ def _tell(client: Any, work: Callable[[str], None], name: str) -> None:
 
 
 def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> threading.Thread:
-    """Start a coroutine function on every worker without waiting; return the thread that does so."""
-
     def ask() -> None:
         with suppress(Exception):  # a closed client has no workers
             client.run(work, *arguments, wait=False)
@@ -339,14 +290,16 @@ async def _aside(work: Callable[[str], None], name: str) -> None:
 
 async def _answered(
     table: str, shares: Mapping[str, tuple[Sequence[int], int]], packed: bytes, dask_worker: Any
-) -> Partial:
+) -> Partial | HedgerowError:
     """Answer beside the loop of this worker, which goes on to tell the scheduler that it is there.
 
-    An error is no answer: tasks repeat it. Dask would log it with the message, which has the keys of coins.
+    Another error than the library's is no answer. Dask would log it with the message, which has the keys of coins.
     """
     try:
         places, threads = shares[dask_worker.address]
         return await asyncio.to_thread(store.answered, table, places, packed, threads)
+    except HedgerowError as error:
+        return error
     except Exception:
         return Partial((), None)
 
@@ -355,7 +308,3 @@ async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
     for package in ("hedgerow.trees",):
         import_module(package)
-
-
-def _combined(query: Query, *partials: Partial) -> Partial:
-    return combined(query, partials)

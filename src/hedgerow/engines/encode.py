@@ -24,10 +24,8 @@ from hedgerow.reading.persons import Ids, person_ids, read_groups
 from hedgerow.reading.streams import Block, Layout
 from hedgerow.schema import Schema
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
-from hedgerow.table.kernels import largest
 from hedgerow.table.reading import Codes, Labels
 
-Found = tuple[Codes, Labels]
 Fact = tuple[int, bytes]  # what the driver knows of a partition: how many records it has, and their checksum
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
 
@@ -38,10 +36,7 @@ UNICODE = "the workers' Unicode version differs from the driver's"
 
 
 def changed() -> EngineError:
-    return EngineError(
-        f"{CHANGED}, or stand in another order, so one could count twice. Read them from a source that does not change (sorted, "
-        "and written down), and make hr.Records anew."
-    )
+    return EngineError(f"{CHANGED}, or in another order; make hr.Records of a source that does not change.")
 
 
 def encoded(
@@ -98,22 +93,14 @@ class Checksums:
         return made
 
     def check(self, reading: Reading, part: object, found: bytes) -> None:
-        """Raise EngineError if a part of the source, with the same name, had another checksum before."""
         if not hmac.compare_digest(self._known.setdefault((reading.name, part), found), found):
             raise changed()
 
 
 def check_codes(codes: Codes, n_codes: npt.NDArray[np.int64]) -> None:
-    """Raise EngineError if a code is beyond its feature's codes: kernels do not check them again.
-
-    Codes follow from the schema, so such a code was altered. From here on, checksums protect codes on disk.
-    """
-    most = np.zeros(codes.shape[1], dtype=codes.dtype)
-    largest(codes, most)
-    if np.any(most >= n_codes):
-        raise EngineError(
-            "a record has a code that its feature does not have, so nothing was counted. Read the records again."
-        )
+    """Raise EngineError if a code is beyond its feature's codes: kernels do not check, and checksums keep them as they are."""
+    if np.any(codes > (n_codes - 1).astype(codes.dtype)):
+        raise EngineError("a record has a code that its feature does not have; nothing was counted. Read them again.")
 
 
 def check_number(records: int) -> None:
@@ -135,7 +122,6 @@ def other_unicode() -> EngineError:
 
 
 def kind_of(column: Any) -> str:
-    """Return what cells of a pandas column are; ids of columns of one kind are comparable."""
     dtype = getattr(column.dtype, "categories", column).dtype
     if str(dtype).startswith(TEXT):
         return "text"
@@ -144,8 +130,6 @@ def kind_of(column: Any) -> str:
 
 @dataclass(frozen=True)
 class PersonIds:
-    """How the driver and every worker read ids."""
-
     # Of the source's checksums; ids are hashed by one that is made of it, the same in every pass
     key: bytes = field(repr=False)
     part: PersonPart | None = None  # of all persons: whose records may count
@@ -158,10 +142,7 @@ class PersonIds:
             raise other_unicode()
         present = None if self.kind is None else block.groups.dropna()
         if present is not None and len(present) and kind_of(present) != self.kind:
-            raise EngineError(
-                "a partition holds the ids of persons as another type than the frame declares, so one person could be read "
-                "as two. Give the column one type in all partitions, ids best as text, and make hr.Records anew."
-            )
+            raise EngineError("a partition's ids are of another type than the frame's; give the column one type.")
         groups = read_groups(block.groups, len(block.y), missing, warn=False)
         assert groups is not None
         assert groups.cells is not None
@@ -271,8 +252,6 @@ class Rows:
 
 @dataclass(frozen=True)
 class Facts:
-    """Where a partition stands among all, and what its records must be."""
-
     place: int
     first_row: int
     digest: bytes
@@ -284,8 +263,6 @@ class Facts:
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What a partition's records must be, and a bit for each of them, set where it counts."""
-
     facts: Facts
     bits: Bits = field(repr=False)
 
@@ -318,7 +295,6 @@ def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | No
 
 
 def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches: Iterable[Any]) -> Rows:
-    """Return who the records of one partition are of, each of them with a class, and no codes."""
     each, counting = [NO_IDS], [NO_IDS]
     with single():
         for batch in batches:
@@ -347,8 +323,6 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
-    """A query to records whose answers add up: how many of them have each value."""
-
     schema: Schema
     columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
@@ -358,7 +332,6 @@ class ValueCounts:
         return ({},) * (len(self.columns) + self.with_labels)
 
     def __call__(self, X: Any, y: Any, counted: npt.NDArray[np.bool_] | None = None) -> Counts:
-        """Return the answer of some records, or of those that are ``counted``; each cell decides for itself."""
         columns = read_columns(X, self.schema.features, check_types=False)
         cells = [columns.cells(place) for place in self.columns] + ([read_labels(y)] if self.with_labels else [])
         if counted is not None:

@@ -36,8 +36,6 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Shows nothing."""
-
     def read(self, share: float | None) -> None: ...
     def counted(self, question: int, share: float) -> None: ...
     def sent(self, queries: int, down: int, up: int) -> None: ...
@@ -70,14 +68,15 @@ def combined(query: Query, partials: Iterable[Partial]) -> Partial:
         places += partial.places
         outdated += partial.outdated
         absent += partial.absent
-        if partial.sum is not None:
-            total = partial.sum.astype(np.int64) if total is None else _added(total, partial.sum)
+        total = _added(total, partial.sum)
     if len(set(places)) < len(places):
         raise _twice()
     return Partial(tuple(places), None if total is None else narrowed(query, total), tuple(outdated), tuple(absent))
 
 
-def _added(total: Integers, answer: npt.NDArray[np.integer]) -> Integers:
+def _added(total: Integers | None, answer: npt.NDArray[np.integer] | None) -> Integers | None:
+    if total is None or answer is None:
+        return total if answer is None else answer.astype(np.int64)
     if total.shape != answer.shape:
         raise EngineError("two partitions answered different questions; nothing was drawn.")
     total += answer.astype(np.int64)  # from 2**32 on counts are sent as uint64, which numpy adds to no int64
@@ -89,25 +88,20 @@ def _twice() -> EngineError:
 
 
 class Total:
-    """Adds up the answers of so many partitions as they come, from any thread."""
-
     def __init__(self, partitions: int) -> None:
         self.missing = set(range(partitions))
         self._sum: Integers | None = None
         self._lock = threading.Lock()
 
     def add(self, partial: Partial) -> None:
-        """Add the answers of some partitions, or raise EngineError if one of them answered before."""
         with self._lock:
             if len(set(partial.places)) < len(partial.places) or not self.missing.issuperset(partial.places):
                 raise _twice()
-            if partial.sum is not None:
-                self._sum = partial.sum.astype(np.int64) if self._sum is None else _added(self._sum, partial.sum)
+            self._sum = _added(self._sum, partial.sum)
             self.missing -= set(partial.places)
 
     @property
     def sum(self) -> Integers:
-        """The sum of all answers, or EngineError where one is missing."""
         if self.missing or self._sum is None:
             raise EngineError("a partition gave no answer, so the sum lacks its records; nothing was drawn.")
         return self._sum
@@ -126,7 +120,6 @@ class LocalEngine:
 
     @property
     def end(self) -> int:
-        """The row number after the last record."""
         last = self._partitions[-1]
         return last.first_row + len(last.arrays["labels"])
 

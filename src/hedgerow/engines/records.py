@@ -21,8 +21,8 @@ from hedgerow.errors import ConfigurationError, EngineError, HedgerowError, impo
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.reading.persons import Groups, another_person
 from hedgerow.reading.streams import Batches, Files, Layout, files_of, is_frame_of, wrong_kind
-from hedgerow.schema import Encoder, Schema
-from hedgerow.table import Coded, Keep, MemoryTable, PartitionedTable, Reading, Table
+from hedgerow.schema import Schema
+from hedgerow.table import Keep, MemoryTable, PartitionedTable, Reading, Table
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -184,7 +184,7 @@ class Records:
             Without it, "01" is 1 in some blocks of a file, which cannot be detected later.
         label, group, drop
             As in ``from_parquet``.
-        client : distributed.Client, cluster, or None
+        client : distributed.Client or None
             The client whose workers count. None: the current client.
         timeout : float
             A fit ends with an ``EngineError`` if no answer comes for this number of seconds. The answers of all workers to a
@@ -252,7 +252,6 @@ class Records:
 
     @property
     def source(self) -> Any:
-        """The source of the records, for other layers of the library."""
         return self._source
 
     def groups_by(self, schema: Schema) -> Groups | None:
@@ -266,10 +265,7 @@ class Records:
         return getattr(self._source, "premises", ())
 
     def proposed(self, certificate: Certificate, reading: Reading) -> Self:
-        """Return the records for the fit of a certificate, whose owners, where there are several, agreed to it.
-
-        EngineError if one of them refuses; nothing was charged.
-        """
+        """Return the records for the fit of a certificate, or raise EngineError if one of several owners refuses it."""
         propose = getattr(self._source, "proposed", None)
         return self if propose is None else replace(self, _source=propose(certificate, reading))
 
@@ -280,54 +276,35 @@ class Records:
         times. Batches that can be read only once then raise ConfigurationError.
         """
         if self._source.fits_only and not fit:
-            raise ConfigurationError(
-                "these records are of several owners, who answer fits of an estimator and nothing else. Call model.fit(records)."
-            )
+            raise ConfigurationError("records of several owners answer fits and nothing else: call model.fit(records).")
         self._source.check(schema, self.layout(schema))
         if again and not self._source.again:
-            raise ConfigurationError(
-                "these batches can be read once only, but here records are read several times. Pass a function that opens "
-                "them, such as hr.Records.from_batches(lambda: reader()), or files."
-            )
-
-    def table(self, encoder: Encoder, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as an encoder reads them. ``close`` the table to remove temporary files.
-
-        If a column identifies persons, the records that ``keep`` excludes have no class.
-
-        Raises
-        ------
-        EngineError
-            If the records cannot be read to their end, changed, or are too many.
-        """
-        return self.read(Coded(encoder), keep)
+            raise ConfigurationError("these batches can be read once only; pass a function that opens them, or files.")
 
     def read(self, reading: Reading, keep: Keep | None = None) -> PartitionedTable:
-        """Return the records as a table for any reading; see ``table``."""
+        """Return the records as a table for a reading. ``close`` the table to remove temporary files.
+
+        The records that ``keep`` excludes have no class. EngineError if they cannot be read or changed.
+        """
         with _begun():
             table: PartitionedTable = self._source.table(reading, self.layout(reading.schema), self._progress, keep)
             return table
 
     def values(self, asked: ValueCounts, keep: Keep | None = None) -> Counts:
-        """Return the number of records with each value, without those that ``keep`` excludes; raises as ``table`` does."""
+        """Return the number of records with each value, without those that ``keep`` excludes; raises as ``read`` does."""
         with _begun():
             counts: Counts = self._source.values(asked, self.layout(asked.schema), self._progress, keep)
             return counts
 
     def layout(self, schema: Schema) -> Layout:
-        """Return which columns hold what."""
         label = schema.target if self._label is None else self._label
         if label is None:
-            raise ConfigurationError(
-                "it is open which column holds the labels; pass label= to hr.Records, or a schema with a target."
-            )
+            raise ConfigurationError("name the column of labels: pass label= to hr.Records, or a schema with a target.")
         if None not in (self._group, schema.person) and self._group != schema.person:
             raise another_person(str(schema.person), str(self._group))
         group = schema.person if self._group is None else self._group
         if group is not None and group in (label, *self._drop):
-            raise ConfigurationError(
-                f"{group!r} says who the records are of, so it neither holds labels nor is dropped. Pass another label or drop."
-            )
+            raise ConfigurationError(f"{group!r} says who records are of, so it holds no labels and is not dropped.")
         ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
         return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
 
@@ -404,14 +381,10 @@ def predict(records: Any, model: Any, *, proba: bool = False) -> Any:
         return frame.map_partitions(answer.frame, meta=answer.frame(frame._meta))
     if kind == "pyspark":
         return frame.mapInArrow(answer.batches, answer.types())
-    raise ConfigurationError(
-        f"a {type(records).__name__} is no hr.Records and no Dask or Spark frame; pass it to model.predict."
-    )
+    raise ConfigurationError(f"a {type(records).__name__} is no hr.Records, nor of Dask or Spark; use model.predict.")
 
 
 class _Answer:
-    """The predictions of a model for tables; it is pickled to workers."""
-
     def __init__(self, model: Any, proba: bool) -> None:
         bare = copy.copy(model)
         bare.ledger = bare.random_state = None  # workers get neither
@@ -442,7 +415,6 @@ class _Answer:
             yield type(batch).from_pydict(self._columns(batch))
 
     def types(self) -> str:
-        """Return the types of the columns of ``batches``, as Spark spells them."""
         if self._proba:
             return ", ".join(f"`{str(label).replace('`', '``')}` double" for label in self._classes.tolist())
         kinds = {"i": "long", "f": "double", "b": "boolean"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from hedgerow.arrays import Integers
 from hedgerow.engines import encode
-from hedgerow.engines.cluster import MANY_CELLS, ClusterSource
+from hedgerow.engines.cluster import MANY_CELLS, ClusterSource, Timeout, lost
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.errors import EngineError, HedgerowError
@@ -89,21 +89,16 @@ class SparkSource(ClusterSource):
         rows.close()  # with the ids, which nothing but lost executors needs any more
         return stores
 
-    def _engine(self, rows: Stores, facts: list[encode.Facts], sizes: Sequence[int], progress: Progress) -> SparkEngine:
+    def _engine(self, rows: Stores, facts: list[encode.Facts], progress: Progress) -> SparkEngine:
         return SparkEngine(self._context, rows, facts, self._jobs, progress)
 
-    def _counted(
-        self, given: tuple[Any, ...], chosen: list[encode.Chosen] | None, progress: Progress
-    ) -> Iterable[encode.Counts]:
+    def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> Iterable[encode.Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(encode.value_counts, *given), chosen)))
         counted = self.frame.mapInArrow(partial(_counts, sent), "counts binary").rdd.map(lambda row: bytes(row[0]))
         result = self._jobs.run(counted.collect, progress.read)
         if chosen is not None and len(result) != len(chosen):
             raise encode.changed()
         return [pickle.loads(one) for one in result]  # noqa: S301 - from our own executors
-
-    def _drop(self, rows: Stores) -> None:
-        rows.close()
 
 
 class Stores:
@@ -132,7 +127,6 @@ class Stores:
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
     def made_again(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
-        """Return what some partitions answer, put anew on the disk of whichever executor is asked."""
         work = partial(_answers, self._table, self._key, facts, packed)
         return self._context.runJob(self._made.mapPartitionsWithIndex(work), list, list(places))
 
@@ -199,8 +193,6 @@ class SparkEngine:
 
 
 class Jobs:
-    """Runs jobs, and ends those in which no task finishes for so many seconds."""
-
     def __init__(self, context: Any, timeout: float) -> None:
         self._context, self._timeout = context, timeout
 
@@ -217,35 +209,26 @@ class Jobs:
         thread = import_module("pyspark").InheritableThread(target=work, daemon=True)
         thread.start()
         try:
-            stuck = self._watch(thread, group, progress)
+            self._wait(thread, group, progress)
         except BaseException:
             self._context.cancelJobGroup(group)
             raise
-        if stuck:
-            self._context.cancelJobGroup(group)
-            raise EngineError(
-                f"no task finished for {self._timeout:g} seconds, so the fit ends; what was charged for it stays charged. See to "
-                "the executors, and pass a larger timeout= if partitions take longer."
-            )
         if errors:
             raise _error_of(errors[0])
         result: list[Any] = results[0]
         return result
 
-    def _watch(self, thread: threading.Thread, group: str, progress: Callable[[float | None], None]) -> bool:
-        """Wait for a job; say whether it got no further for too long."""
-        seen, quiet = (-1, -1), 0.0
+    def _wait(self, thread: threading.Thread, group: str, progress: Callable[[float | None], None]) -> None:
+        seen, timeout = (-1, -1), Timeout(self._timeout)
         while True:
-            thread.join(LOOK)
+            thread.join(min(LOOK, timeout.left))
             if not thread.is_alive():
-                return False
+                return
             done = self._tasks(group)
             if done != seen:
-                seen, quiet = done, 0.0
+                seen = done
+                timeout.progressed()
                 progress(done[0] / done[1] if done[1] else None)
-            quiet += LOOK
-            if quiet > self._timeout:
-                return True
 
     def _tasks(self, group: str) -> tuple[int, int]:
         tracker = self._context.statusTracker()
@@ -266,10 +249,7 @@ def _error_of(error: Exception) -> EngineError:
             return known
     if isinstance(error, HedgerowError):
         return EngineError(str(error))
-    return EngineError(
-        "a partition's records could not be read or counted by any executor, so the fit ends; what was charged for it stays "
-        "charged. The executors' logs say why."
-    )
+    return lost()
 
 
 # What runs on executors.

@@ -58,8 +58,6 @@ class Store(ABC):
 
 
 class MemoryStore(Store):
-    """Partitions and caches of one process, in memory while that fits its budget, and in files otherwise."""
-
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
         self._partitions: dict[int, Partition] = {}
@@ -68,7 +66,6 @@ class MemoryStore(Store):
         self._lock = threading.RLock()
 
     def put(self, facts: Facts, rows: Rows) -> None:
-        """Keep a partition, or raise EngineError if its records are not those that the driver knows."""
         if not hmac.compare_digest(facts.digest, rows.digest):
             raise changed()
         with self._lock:
@@ -162,7 +159,6 @@ def _checksums(key: bytes) -> ArrayChecksums:
 
 
 def disk_store(table: str, key: bytes, place: int, facts: Sequence[Facts] = ()) -> DiskStore:
-    """Return where this executor keeps a partition of a table: on one of the disks that Spark gives it."""
     folders = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
     return DiskStore(Path(folders[place % len(folders)]), table, key, facts)
 

@@ -27,7 +27,7 @@ from hedgerow.export.signature import signer
 from hedgerow.files import LARGEST_INTEGER, Allowance, Place
 from hedgerow.ledgers.ledger import count_fit
 from hedgerow.mechanisms import Randomness
-from hedgerow.parameters import checks_keywords, rules_of, stored_parameters
+from hedgerow.parameters import rules_of, stored_parameters
 from hedgerow.privacy.accounting import NONE
 from hedgerow.privacy.certificate import Certificate, warn_of_claim
 from hedgerow.privacy.claim import Unit
@@ -40,8 +40,6 @@ from hedgerow.schema.encoder import check_size
 from hedgerow.table import Coded, keep_of
 
 Estimator = TypeVar("Estimator", bound="PrivateEstimator")
-
-STACK = 3  # frames from a warning in ``fit`` to the caller, beyond the check of keywords
 
 
 class PrivateEstimator(Exported, planning.Planned):
@@ -75,7 +73,6 @@ class PrivateEstimator(Exported, planning.Planned):
         if coins:
             raise ValueError(f"{type(self).__name__} draws no public coins.")
 
-    @checks_keywords
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> Self:
         """Fit the model on records ``X`` with labels ``y``.
 
@@ -137,7 +134,7 @@ class PrivateEstimator(Exported, planning.Planned):
         if isinstance(columns, Records) and not isinstance(plan, RawPlan):
             columns = columns.proposed(certificate, Coded(plan.encoder))
         holds = certificate.holds
-        warn_of_claim(STACK, claim.delta, claim.epsilon if holds else NONE)
+        warn_of_claim(2, claim.delta, claim.epsilon if holds else NONE)
         with nullcontext() if self.ledger is None else self.ledger.reserve(certificate):
             # An earlier result must not be taken for that of a fit that is interrupted.
             self.__dict__.pop("_fitted", None)
@@ -150,7 +147,7 @@ class PrivateEstimator(Exported, planning.Planned):
             stored = stored_parameters(estimator.get_params(deep=False))
             self._fitted = Fitted(schema, certificate, model, stored, named, coins)
         for message in messages if repeated is None else [*messages, repeated]:
-            warnings.warn(message, UserWarning, stacklevel=STACK)
+            warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
     def __sklearn_clone__(self) -> Self:
@@ -163,7 +160,6 @@ class PrivateEstimator(Exported, planning.Planned):
         clone: Self = super().__sklearn_clone__()
         return clone
 
-    @checks_keywords
     def fit_curator(self, curator: Curator) -> Self:
         """Fit by queries to a curator that holds the records. The whole plan is charged to its budget before the first query.
 
@@ -214,28 +210,23 @@ class PrivateEstimator(Exported, planning.Planned):
         stored = stored_parameters(estimator.get_params(deep=False))
         self._fitted = Fitted(curator.schema, certificate, model, stored, curator.named, coins)
         for message in messages:
-            warnings.warn(message, UserWarning, stacklevel=STACK)
+            warnings.warn(message, UserWarning, stacklevel=2)
         return self
 
     def _check_curator(self, curator: Curator) -> None:
-        if self.variant != "private":
+        decided = {
+            "variant": self.variant != "private",
+            "random_state": self.random_state is not None,
+            "ledger": self.ledger is not None,
+            "delta": bool(getattr(self, "delta", 0)),
+            "schema": self.schema is not None and self.schema != curator.schema,
+            "records_per_person": self.records_per_person not in (None, curator.records_per_person),
+            "adjacency": self.adjacency not in ("add-remove", curator.adjacency),
+        }
+        if wrong := [name for name, differs in decided.items() if differs]:
             raise ConfigurationError(
-                "the published form reads records itself; pass variant='private' to ask a curator."
+                f"{', '.join(wrong)} must be left out: a curator has its own, and answers pure queries of private forms."
             )
-        if self.random_state is not None or self.ledger is not None:
-            raise ConfigurationError(
-                "the curator has its own noise and ledger; pass random_state=None and ledger=None."
-            )
-        if getattr(self, "delta", 0):
-            raise ConfigurationError("a curator's questions are pure, without a delta; pass delta=0.")
-        if self.schema is not None and self.schema is not curator.schema and self.schema != curator.schema:
-            raise ConfigurationError("schema is not the curator's; pass the same, or None.")
-        if self.records_per_person not in (None, curator.records_per_person):
-            raise ConfigurationError(
-                f"records_per_person is {self.records_per_person}, but the curator's is {curator.records_per_person}."
-            )
-        if self.adjacency not in ("add-remove", curator.adjacency):
-            raise ConfigurationError(f"adjacency is {self.adjacency!r}, but the curator's is {curator.adjacency!r}.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -406,7 +397,7 @@ def restored(
     """Return the fitted estimator that ``save`` wrote, or raise FileFormatError if it exceeds the limits."""
     try:
         if document["format"] != format_of(arrays):
-            raise FileFormatError("the model file's arrays are not those of its format; save the model again.")
+            raise ValueError("the arrays are not those of the format")
         schema = Schema.from_dict(document["schema"])
         check_size(schema, document["parameters"].get("max_bins"), allowed)
         parameters = {**document["parameters"], "schema": schema}
@@ -438,7 +429,7 @@ def restored(
             raise FileFormatError("the model file's parameters are not those of its certificate; save the model again.")
         coins = document["coins"]
         if not isinstance(coins, list) or not all(type(coin) is int and 0 <= coin < LARGEST_INTEGER for coin in coins):
-            raise FileFormatError("the model file's public coins are damaged; save the model again.")
+            raise ValueError("these are no public coins")
         estimator._check_coins(tuple(coins), certificate)
         plan = planning.plan_of(estimator, schema, certificate.claim, tuple(coins))
         assert not isinstance(plan, RawPlan), "a private form"

@@ -55,7 +55,6 @@ class Exported:
 
     @property
     def _exportable(self) -> Fitted:
-        """The fit's result; ConfigurationError for a published form."""
         result = self._result
         if result.certificate.variant != "private":
             raise ConfigurationError(PRINTED)
@@ -156,7 +155,6 @@ class Exported:
         return ClassOrder.of(self._result.schema).form(self._exportable.model.form)
 
     def _document(self) -> dict[str, Any]:
-        """Return the document in the files of a fitted model, or raise SchemaError if UTF-8 cannot encode it."""
         result = self._exportable
         result.schema.check_text()
         return {

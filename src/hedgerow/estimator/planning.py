@@ -18,7 +18,7 @@ from hedgerow.estimator.plans import Fitted, Model, Plan, PublicCoins, RawPlan
 from hedgerow.ledgers.ledger import Ledger
 from hedgerow.mechanisms import Randomness
 from hedgerow.mechanisms.randomness import Draw
-from hedgerow.parameters import Instance, RandomSource, check_keywords, check_parameters, describe, parameter, rules_of
+from hedgerow.parameters import Instance, RandomSource, check_parameters, describe, parameter, rules_of
 from hedgerow.privacy.accounting import check_adjacency, cost
 from hedgerow.privacy.certificate import Certificate, certify
 from hedgerow.privacy.claim import RECORD, Claim, Start, Unit
@@ -100,20 +100,11 @@ class Planned(_Attributes):
         dataclass(cls, eq=False, repr=False)
         describe(cls, Planned)
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        # Python's error would name the class whose ``__init__`` receives them, often a parent that the caller does not know.
-        known = rules_of(cls)
-        if not parameters.keys() <= known.keys():
-            check_keywords(cls.__name__, parameters, list(known))
-        made: Self = super().__new__(cls)
-        return made
-
     @abstractmethod
     def _plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan:
         """Return the plan of a private fit; ``coins`` are those of ``_draw_coins``."""
 
     def _printed_plan(self, schema: Schema, claim: Claim, coins: PublicCoins) -> RawPlan:
-        """Return the plan of the form that a paper prints, for a system that has one."""
         raise ConfigurationError(f"{type(self).__name__} has no published form; pass variant='private'.")
 
     def _draw_coins(self, claim: Claim, draw: Draw) -> PublicCoins:
@@ -121,7 +112,6 @@ class Planned(_Attributes):
         return ()
 
     def _starts(self) -> tuple[Start, ...]:
-        """Return the model from which a fit starts, and that model's own starts."""
         return ()
 
 
@@ -129,7 +119,6 @@ Estimator = TypeVar("Estimator", bound=Planned)
 
 
 def plain(estimator: Estimator) -> Estimator:
-    """Return an unfitted estimator with the same parameters as checked plain values, or raise ConfigurationError."""
     return type(estimator)(**check_parameters(estimator.get_params(deep=False), rules_of(type(estimator))))
 
 
@@ -155,15 +144,11 @@ def starts_of(estimator: Planned) -> tuple[Start, ...]:
 def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins) -> Plan | RawPlan:
     """Return the plan of a fit, which depends on these arguments alone: the one place where a fit is planned."""
     name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
-    if of_numbers and schema.outcome is None:
+    if of_numbers == (schema.outcome is None):
+        wanted, declared = ("a number", "classes") if of_numbers else ("classes", "an outcome")
         raise ConfigurationError(
-            f"{name} predicts a number, but the schema declares classes. Pass the schema to a classifier, or declare the "
-            "number's public range, as in hr.Schema(features, outcome=hr.Numeric(0, 20_000))."
-        )
-    if not of_numbers and not schema.classes:
-        raise ConfigurationError(
-            f"{name} predicts classes, but the schema declares an outcome, which is a number. Pass the schema to "
-            "hr.HedgerowRegressor, or declare classes."
+            f"{name} predicts {wanted}, but the schema declares {declared}. Pass the schema to "
+            f"{'a classifier' if of_numbers else 'hr.HedgerowRegressor'}, or declare {wanted} with public values."
         )
     checked = plain(estimator)
     make = checked._plan if checked.variant == "private" else checked._printed_plan
@@ -180,7 +165,6 @@ def certificate_of(
     person: str | None = None,
     premises: tuple[str, ...] = (),
 ) -> Certificate:
-    """Return the certificate of a plan that is about to run, or raise BudgetExceeded if it costs more than the claim."""
     name, variant, starts = type(estimator).__name__, estimator.variant, estimator._starts()
     return certify(
         name, plan.event, schema, claim, seeded=seeded, variant=variant, person=person, starts=starts, premises=premises
@@ -191,7 +175,6 @@ def certificate_of(
 def run(
     plan: Plan | RawPlan, X: Any, y: Any, randomness: Randomness, keep: Keep | None = None
 ) -> tuple[Model, Sequence[str]]:
-    """Return the model that a plan makes of records, of which ``keep`` selects, and the warnings for its user."""
     if isinstance(plan, RawPlan):
         return plan.fit_raw(X, y, randomness), ()
     reading = Coded(plan.encoder)
@@ -204,15 +187,10 @@ def run(
 
 
 def check_published(X: Any, unit: Unit) -> None:
-    if unit != RECORD:
+    if unit != RECORD or isinstance(X, Records):
         raise ConfigurationError(
-            "the published form protects nobody, so it knows no persons. Leave out groups and records_per_person, or pass "
-            "variant='private'."
-        )
-    if isinstance(X, Records):
-        raise ConfigurationError(
-            "the published form reads raw columns in the memory of one machine, so it takes no hr.Records. Pass a frame and "
-            "its labels, or variant='private'."
+            "the published form protects nobody and reads raw columns in memory, so it takes no hr.Records, groups and "
+            "records_per_person. Pass a frame and its labels, or variant='private'."
         )
 
 

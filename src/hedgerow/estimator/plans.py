@@ -157,7 +157,6 @@ class Model(ABC):
         return self.answer(self.sums(codes))
 
     def prediction_range(self) -> tuple[float, float]:
-        """Return between which outcomes all predictions of a regressor lie."""
         grid = self.encoder.schema.outcome_grid
         return grid.low, grid.high
 
@@ -170,7 +169,6 @@ class Model(ABC):
         return shares
 
     def answers(self, X: Any, answer: Callable[[Integers], Floats]) -> Floats:
-        """Return the values of ``answer`` at the sums of votes of records, (records, columns), record by record."""
         return self.encoder.answers(X, lambda codes: answer(self.sums(codes)))
 
     def probabilities(self, X: Any) -> Floats:
@@ -196,7 +194,6 @@ class Model(ABC):
         return values[..., 0] if len(self.encoder.schema.classes) in (0, 2) else values
 
     def explained(self, X: Any) -> Explanation:
-        """Return the contributions of the tests on each record's paths to its prediction."""
         codes, schema, form = self.encoder.transform(X), self.encoder.schema, self.form
         adds_up = isinstance(form.link, Softmax)
         values = form.votes / self.vote_steps if adds_up else form.link(form.votes)
@@ -246,7 +243,6 @@ class RawPlan(ABC):
 
     @property
     def event(self) -> Event:
-        """Every unprotected step, and nothing else."""
         return Sequence(tuple(map(Unprotected, self.reasons)))
 
     @abstractmethod
@@ -292,7 +288,6 @@ class ClassOrder:
         return bool((np.diff(self.places) > 0).all())
 
     def array(self) -> npt.NDArray[Any]:
-        """Return the classes as an array of their own type, or of objects if they have several."""
         kinds = {type(label) for label in self.classes}
         if len(kinds) == 1 or kinds == {int, float}:
             labels = np.array(self.classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import math
@@ -10,6 +9,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
@@ -39,7 +39,6 @@ Signer = Callable[[Mapping[str, str]], bytes]  # from the SHA-256 of each member
 
 
 def write_archive(path: files.Place, document: Mapping[str, Any], arrays: Arrays, sign: Signer | None = None) -> None:
-    """Write a document and arrays to a file, whole or not at all; or to a binary file object."""
     if files.is_path(path, "write"):
         with files.atomic_file(path) as part:
             _write_zip(part, document, arrays, sign)
@@ -69,25 +68,13 @@ def _write_zip(
 
 
 def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[str, Any], Members]:
-    """Return the document of a file, and its arrays, each of which is unpacked when it is asked for.
-
-    ``max_bytes`` is how much the file may unpack to; None allows what ``hedgerow.files`` does. Raises FileFormatError if the
-    file is not one that ``write_archive`` wrote, or unpacks to too much; later, if an array is damaged.
-    """
+    """Return the document of a file, and its arrays, each of which is unpacked when it is asked for."""
     name, most = files.place_name(path), None if max_bytes is None else max_bytes + files.OVERHEAD
     if files.is_path(path, "read"):
-        if not os.path.lexists(path):
-            raise FileNotFoundError(errno.ENOENT, "there is no such file; pass the path that model.save wrote", name)
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, "this is a folder; pass a file that model.save wrote", name)
-        if not os.path.isfile(path):
+        if os.path.exists(path) and not os.path.isfile(path):
             raise FileFormatError(f"{path} is no regular file, and so not a model file of hedgerow.")
         most = files.LARGEST_MODEL if most is None else most
     content = files.read_place(path, most, RAISE)  # what changes the file later is not read
-    if content.lstrip()[:1] == b"{":
-        raise FileFormatError(
-            f"{name} is JSON text, which to_json exports for other programs. Load the model's file, which save wrote."
-        )
     allowed = files.Allowance.of_file(len(content), max_bytes)
     try:
         members = Members(content, allowed)
@@ -106,10 +93,7 @@ def read_archive(path: files.Place, max_bytes: int | None = None) -> tuple[dict[
 
 
 class Members(Mapping[str, npt.NDArray[Any]]):
-    """The arrays of an archive by name; looking at one unpacks it, and no others.
-
-    ``allowed`` is what the file may take.
-    """
+    """The arrays of an archive by name; looking at one unpacks it, and no others."""
 
     def __init__(self, content: bytes, allowed: files.Allowance) -> None:
         """Check the directory of an archive and nothing else; FileFormatError if it is not as save writes it."""
@@ -119,12 +103,9 @@ class Members(Mapping[str, npt.NDArray[Any]]):
         self._archive = zipfile.ZipFile(io.BytesIO(content))
         members = self._archive.infolist()
         names = [member.filename for member in members]
-        if len(set(names)) != len(names):
-            raise FileFormatError("it has a member twice")
-        if not all(
-            name.isascii() and name.isprintable() for name in names
-        ):  # a line of what a signature signs holds one name
-            raise FileFormatError("it has a member of another name than save gives")
+        # a line of what a signature signs holds one name
+        if len(set(names)) != len(names) or not all(name.isascii() and name.isprintable() for name in names):
+            raise FileFormatError("it has a member twice, or one of another name than save gives")
         if any(member.compress_type not in PACKED for member in members):
             raise FileFormatError("it is packed in another way than save packs")
         size = sum(member.file_size for member in members)
@@ -143,16 +124,10 @@ class Members(Mapping[str, npt.NDArray[Any]]):
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         member = self._archive.getinfo(f"{name}.npy")
-        try:
-            with self._archive.open(member) as file:
-                return _read_array(file, member.file_size)
-        except MemoryError:  # which says nothing about the file
-            raise
-        except Exception as error:
-            raise FileFormatError(f"the file's array {name} is damaged; save the model again.") from error
+        with self._opened(member.filename, f"array {name}") as file:
+            return _read_array(file, member.file_size)
 
     def hashes(self) -> dict[str, str]:
-        """Return the SHA-256 of the content of each member but the signature."""
         members = [member for member in self._archive.infolist() if member.filename != SIGNATURE]
         return {one.filename: sha256(self._first(one.filename, one.file_size)).hexdigest() for one in members}
 
@@ -170,13 +145,18 @@ class Members(Mapping[str, npt.NDArray[Any]]):
 
     def _first(self, name: str, size: int) -> bytes:
         """Return so many bytes of a member: zipfile unpacks as many as it is asked for, whatever the directory says."""
+        with self._opened(name, name) as file:
+            return file.read(size)
+
+    @contextmanager
+    def _opened(self, name: str, what: str) -> Iterator[IO[bytes]]:
         try:
             with self._archive.open(name) as file:
-                return file.read(size)
+                yield file
         except MemoryError:  # which says nothing about the file
             raise
         except Exception as error:
-            raise FileFormatError(f"the file's {name} is damaged; save the model again") from error
+            raise FileFormatError(f"the file's {what} is damaged; save the model again") from error
 
 
 def array_of(
@@ -201,7 +181,6 @@ def array_of(
 
 
 def _read_array(file: IO[bytes], size: int) -> npt.NDArray[Any]:
-    """Return the array of a member of ``size`` bytes, whose header must promise exactly what follows it."""
     start = file.read(len(MAGIC) + 2)
     header = file.read(int.from_bytes(start[-2:], "little"))
     match = HEADER.fullmatch(header)
@@ -228,11 +207,7 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def read_document(content: bytes, most_values: int) -> dict[str, Any]:
-    """Return the object that a JSON text in UTF-8 spells.
-
-    Raises FileFormatError if it has more values, deeper brackets or longer numbers than the limits, a key twice, a number that
-    is not finite, or text that UTF-8 cannot hold.
-    """
+    """Return the object that a JSON text in UTF-8 spells."""
     _check_size(content, most_values)
 
     def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

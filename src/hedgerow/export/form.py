@@ -17,6 +17,7 @@ from hedgerow.export import kernels
 from hedgerow.export.readings import Reading, readings_of
 from hedgerow.schema import Encoder
 from hedgerow.schema.features import Value
+from hedgerow.schema.types import OutcomeGrid
 
 LARGEST = 1 << 63  # whole numbers of 64 bits are below
 
@@ -56,25 +57,16 @@ class Softmax:
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-@dataclass(frozen=True)
-class OutcomeRange:
-    """A sum of votes is a place in the range of a number: 0 is ``low``, ``steps`` is ``high``, and no prediction is beyond."""
-
-    low: float
-    high: float
-    steps: int
+class OutcomeRange(OutcomeGrid):
+    """A sum of votes is a place on the grid of outcomes, and no prediction is beyond its ends."""
 
     def __call__(self, sums: Integers) -> Floats:
-        share = np.clip(sums[:, 0], 0, self.steps) / self.steps
-        return np.asarray(self.low * (1 - share) + self.high * share)
+        return self.values(np.clip(sums[:, 0], 0, self.steps))
 
 
 @dataclass(frozen=True)
 class OutcomeLog:
-    """A sum of votes, at least ``first`` and at most ``last``, over ``steps`` is the log of a prediction over ``base``.
-
-    No prediction is outside ``low`` and ``high``.
-    """
+    """A sum of votes, at least ``first`` and at most ``last``, over ``steps`` is the log of a prediction over ``base``."""
 
     base: float
     steps: float
@@ -141,13 +133,11 @@ class Trees:
         kernel(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
 
     def sums_of(self, codes: Codes, votes: npt.NDArray[np.signedinteger], columns: int) -> Integers:
-        """Return the sums of votes, as for ``add_votes``, of records by their codes (records, features), (records, columns)."""
         out = np.zeros((len(codes), columns), dtype=np.int64)
         for_slices(len(codes), lambda rows: self.add_votes(codes[rows], votes, out[rows]))
         return out
 
     def scoring(self, encoder: Encoder, votes: Integers, link: Link) -> ScoringForm:
-        """Return the model whose leaves give these votes, (nodes, classes), to records of an encoder."""
         own = {field.name: getattr(self, field.name) for field in fields(Trees)}
         return ScoringForm(**own, encoder=encoder, classes=encoder.schema.classes, votes=votes, link=link)
 
@@ -266,7 +256,6 @@ class ScoringForm(Trees):
 
     @lazy
     def readings(self) -> tuple[Reading, ...]:
-        """How other programs read the cells of each feature; raises ConfigurationError where one cannot be exported."""
         return readings_of(self.encoder)
 
     @property

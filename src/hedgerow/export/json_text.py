@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,7 +16,6 @@ from hedgerow.export.readings import NumberReading, Reading
 JSON_FORMAT = 1  # version of what stands under "answers"
 ENDS = (np.inf, -np.inf)
 MOST_VALUES = 1 << 24  # each takes eight bytes and more as a value of Python
-WIDTH = 128  # of a line
 TREES = (
     "A cell becomes a code. Number (where there is a 'unit', a date as so many since 1970): how many edges are not "
     "above it; 'missing' if it is no number or among 'missing_numbers', or a date among 'missing_dates'. Text of a number is in "
@@ -39,12 +38,19 @@ RULES: dict[type, str] = {
 
 
 def json_text(document: Mapping[str, Any], form: ScoringForm) -> str:
-    """Return a model as JSON text: the document of its file, and under ``answers`` its scoring rule."""
-    return "".join(_lines({"hedgerow": JSON_FORMAT, **document, "answers": answers_of(form)})) + "\n"
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    answers = {name: encode(value) for name, value in answers_of(form).items()}
+    for name in ("tests", "nodes"):  # a line each: they hold no text that could look like the end of one
+        answers[name] = answers[name].replace("}, {", "},\n{")
+    parts = {name: encode(value) for name, value in {"hedgerow": JSON_FORMAT, **document}.items()}
+    return _object({**parts, "answers": _object(answers)}) + "\n"
+
+
+def _object(parts: Mapping[str, str]) -> str:
+    return "{" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "}"
 
 
 def answers_of(form: ScoringForm) -> dict[str, Any]:
-    """Return how a model answers, as plain values; trees of the same tests are one. ConfigurationError if it is too large."""
     size = form.branch.size + form.votes.size
     if size > MOST_VALUES:
         raise ConfigurationError(
@@ -93,32 +99,3 @@ def _feature(reading: Reading) -> dict[str, Any]:
 def _plain(values: Sequence[float]) -> list[float | str]:
     """Return numbers as JSON holds them: infinite ones as text, "inf" or "-inf"."""
     return [repr(value) if value in ENDS else value for value in values]
-
-
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-
-
-def _lines(value: Any, indent: str = "") -> Iterator[str]:
-    """Yield JSON in which whatever fits a line stands on one."""
-    parts = list(value.values() if isinstance(value, dict) else value) if isinstance(value, dict | list) else []
-    room, nested = WIDTH - len(indent), any(isinstance(part, dict | list) for part in parts)
-    text = "" if nested and len(parts) > room else ENCODER.encode(value)
-    if text and (len(text) <= room or not nested):
-        yield text
-        return
-    first, last = "{}" if isinstance(value, dict) else "[]"
-    names = [f"{ENCODER.encode(name)}: " for name in value] if isinstance(value, dict) else [""] * len(parts)
-    for name, part, line in zip(names, parts, _flat(value, room), strict=True):
-        yield f"{first}\n{indent} {name}"
-        yield from _lines(part, indent + " ") if line is None else (line,)
-        first = ","
-    yield f"\n{indent}{last}"
-
-
-def _flat(value: Any, room: int) -> Sequence[str | None]:
-    """Return the lines of a list of objects, such as all nodes, encoded at once; None where each is encoded alone."""
-    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
-        lines = [f"{{{part}}}" for part in ENCODER.encode(value)[2:-2].split("}, {")]
-        if len(lines) == len(value) and max(map(len, lines)) < room:  # so no text has such a boundary in it
-            return lines
-    return [None] * len(value)

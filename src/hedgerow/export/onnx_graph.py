@@ -51,7 +51,6 @@ class GraphWriter:
         return output
 
     def matches(self, texts: str, pattern: str) -> str:
-        """Return the places of the texts that match, (matches, axes of the texts)."""
         return self.node("Transpose", self.node("NonZero", self.node("RegexFullMatch", texts, pattern=pattern)))
 
     def cast(self, values: str, kind: str) -> str:
@@ -96,10 +95,7 @@ def number_codes(writer: GraphWriter, reading: NumberReading) -> str:
 
 
 def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
-    """Return the codes of a categorical feature, (records, 1).
-
-    Text that is declared as it stands is looked up. What is not, often nothing, is read letter by letter.
-    """
+    """Return the codes of a categorical feature, (records, 1)."""
     cells = writer.node("Reshape", reading.name, writer.constant(np.array([-1])))
     texts = exact_texts(reading)
     known = writer.node(
@@ -154,7 +150,6 @@ def _decimals(writer: GraphWriter, reading: ValueReading, cells: str) -> str:
 
 
 def onnx_model(form: ScoringForm, metadata: Mapping[str, str], description: str) -> Any:
-    """Return a form as a ModelProto, beside metadata and a description that a viewer of the graph shows."""
     onnx = imported("onnx", "an ONNX graph needs the package onnx", "onnx")
     form = form.merged()
     size = 8 * (form.branch.size + form.votes.size + 2 * form.test.size)

@@ -61,7 +61,6 @@ Reading = NumberReading | ValueReading
 
 
 def readings_of(encoder: Encoder) -> tuple[Reading, ...]:
-    """Return how an encoder reads each feature; ConfigurationError if one cannot be exported."""
     schema = encoder.schema
     readings: list[Reading] = []
     schema.check_text()
@@ -118,7 +117,6 @@ WORDS = {
 
 
 def exact_texts(reading: ValueReading) -> dict[str, int]:
-    """Return the code of every text that is one as it stands, the usual spellings of numbers among them."""
     texts = dict(reading.texts)
     for number, code in reading.numbers:
         texts[repr(number)] = code

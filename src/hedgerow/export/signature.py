@@ -71,11 +71,10 @@ class Signature:
 
 
 def signer(key: Place) -> Signer:
-    """Return what signs the hashes of members by a private key, a PEM file; ConfigurationError if it is none."""
     private = _loaded(key, "private")
 
     def sign(hashes: Mapping[str, str]) -> bytes:
-        values = {"key": _raw(private.public_key()), "signature": private.sign(_message(hashes))}
+        values = {"key": private.public_key().public_bytes_raw(), "signature": private.sign(_message(hashes))}
         return json.dumps({name: base64.b64encode(value).decode() for name, value in values.items()}).encode()
 
     return sign
@@ -116,7 +115,7 @@ def signature_of(path: Place, key: Place | None = None, *, max_bytes: int | None
     >>> print(hr.signature_of(io.BytesIO(file.getvalue())).state)
     unsigned
     """
-    expected = None if key is None else _raw(_loaded(key, "public"))
+    expected = None if key is None else _loaded(key, "public").public_bytes_raw()
     _, members = read_archive(path, max_bytes)
     content, is_expected = members.signature(), key is not None
     if content is None:
@@ -143,13 +142,7 @@ def _message(hashes: Mapping[str, str]) -> bytes:
     return "\n".join([HEAD, *(f"{digest} {name}" for name, digest in sorted(hashes.items()))]).encode()
 
 
-def _raw(public: Any) -> bytes:
-    raw: bytes = public.public_bytes_raw()
-    return raw
-
-
 def _loaded(place: Place, half: Literal["private", "public"]) -> Any:
-    """Return the key of a PEM file; ConfigurationError if it is none of Ed25519, or has a password."""
     imported("cryptography", "a signature needs the package cryptography", "sign")
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization

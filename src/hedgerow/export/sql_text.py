@@ -81,7 +81,6 @@ class Dialect:
         return f"exp({value})"
 
     def words(self, text: str, otherwise: str) -> str:
-        """Return the number of a word, such as true or infinity, and ``otherwise`` for any other text."""
         rules = "".join(
             f" WHEN {self.literal(word)} THEN {self.number(number)}" for number, own in WORDS.items() for word in own
         )
@@ -273,10 +272,7 @@ def moments(sql: Dialect, i: int) -> list[str]:
 def sql_statement(
     form: ScoringForm, table: str | Sequence[str], dialect: str, keep: Sequence[str] = (), *, typed: bool = False
 ) -> str:
-    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers.
-
-    ``typed`` says that columns whose text has a format contain none.
-    """
+    """Return a form as one SELECT statement, without a semicolon; ``keep`` are columns that stand before the answers."""
     if dialect not in DIALECTS:
         raise ConfigurationError(f"dialect is {dialect!r}; pass one of {', '.join(map(repr, DIALECTS))}.")
     written = [reading.name for reading in form.readings if isinstance(reading, NumberReading) and reading.text]
@@ -373,7 +369,6 @@ class Writer:
         return [*steps, ("numbers", numbers, steps[-1][0]), ("codes", codes, "numbers")]
 
     def _node(self, node: int, column: int) -> str:
-        """Return what a node gives to a class, or to the prediction."""
         form, test = self._form, int(self._form.test[node])
         if test < 0:
             return str(int(form.votes[node, column]))

@@ -37,16 +37,6 @@ class Amount:
         The number of normal draws, where the ceiling is a rho.
     fits, seeded : int
         The numbers of fits and of seeded fits.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> ledger = hr.Ledger(epsilon=3)
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> _ = hr.HedgerowClassifier(epsilon=1, schema=schema, ledger=ledger).fit(X, ["no", "yes"] * 2000)
-    >>> ledger.total.epsilon, ledger.total.fits
-    (Fraction(1, 1), 1)
     """
 
     epsilon: Fraction = Fraction(0)
@@ -103,14 +93,9 @@ class Ceiling:
         person: str | None = None,
     ) -> Ceiling:
         if (epsilon is None) == (rho is None):
-            raise ConfigurationError(
-                "a ledger has one ceiling: pass epsilon=..., which basic composition adds up, or rho=..., which "
-                "zero-concentrated DP adds up, and not both."
-            )
+            raise ConfigurationError("a ledger has one ceiling: pass epsilon=..., or rho=..., and not both.")
         if rho is None and draws is not None:
-            raise ConfigurationError(
-                "draws are capped beside a rho only; pass rho=... with draws=..., or leave draws out."
-            )
+            raise ConfigurationError("draws are capped beside a rho only; pass rho=... too, or leave draws out.")
         draws = DRAWS if draws is None else draws
         whole = ("records_per_person", records_per_person, MOST_RECORDS_OF_ONE), ("draws", draws, MOST_DRAWS)
         for name, number, most in whole:
@@ -135,12 +120,10 @@ class Ceiling:
 
     @property
     def kind(self) -> str:
-        """The name of the sum that is limited beside delta."""
         return "epsilon" if self.rho is None else "rho"
 
     @property
     def parts(self) -> dict[str, str]:
-        """The names of all sums that are limited, and what each is called."""
         if self.rho is None:
             return {"epsilon": "epsilon", "delta": "delta"}
         return {"rho": "rho", "draws": "normal draws", "delta": "delta of thresholded steps"}
@@ -153,24 +136,20 @@ class Ceiling:
         return Amount(**{part: getattr(self, part) - getattr(spent, part) for part in self.parts})
 
     def amount(self, certificate: Certificate) -> Amount:
-        """Return what a plan counts in this ledger, or raise BudgetExceeded if it cannot be counted."""
         label = certificate.system
         if certificate.unprotected:
             raise BudgetExceeded(
-                f"{label} has unprotected steps, so no budget covers it and the ledger refused it: "
-                f"{'; '.join(certificate.unprotected)}."
+                f"{label} has unprotected steps, so it was refused: {'; '.join(certificate.unprotected)}."
             )
         if not self.unit.counts(certificate.unit):
             person = f", person={certificate.person!r}" if certificate.person else ""
             raise BudgetExceeded(
-                f"{label} protects {certificate.unit} and the ledger {self.unit}; one ledger counts one unit of protection. "
-                "Fit for the ledger's unit, or open another ledger with "
+                f"{label} protects {certificate.unit} and the ledger {self.unit}. Fit for that, or open another ledger with "
                 f"records_per_person={certificate.records_per_person}{person}. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
-                f"{label} is planned for one record replaced, which says nothing about one record added or removed; "
-                "fit with adjacency='add-remove' or open the ledger with adjacency='replace-one'."
+                f"{label} is planned for replace-one, which says nothing of add-remove; pass the latter."
             )
         if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
@@ -188,14 +167,10 @@ class Ceiling:
         return Amount(epsilon, delta, fits=1, seeded=seeded)
 
     def check(self, label: str, amount: Amount, before: Amount, name: str = "the ledger") -> Amount:
-        """Return the sum, or raise BudgetExceeded if it is above the ceiling."""
         after = before + amount
         sums = (after.epsilon, after.delta, after.rho)
         if max(max(part.numerator.bit_length(), part.denominator.bit_length()) for part in sums) > LONGEST_SUM:
-            raise BudgetExceeded(
-                f"{label} would make the sum of {name} a fraction of thousands of digits; pass budgets that are short decimals. "
-                "Nothing was drawn."
-            )
+            raise BudgetExceeded(f"{label} makes the sum of {name} too long a fraction; pass short decimals.")
         if any(getattr(after, part) > getattr(self, part) for part in self.parts):
             raise BudgetExceeded(
                 f"{label} asks for {self.in_words(amount)}, but {name} has {self.in_words(self.left(before))} left of "
@@ -204,15 +179,10 @@ class Ceiling:
         return after
 
     def raised_to(self, other: Ceiling) -> Ceiling:
-        """Return the other ceiling, or raise ConfigurationError unless it is this ceiling raised."""
         if (self.adjacency, self.unit, self.kind) != (other.adjacency, other.unit, other.kind):
-            raise ConfigurationError(
-                f"a ceiling keeps its kind, adjacency and unit: it is {self}, and cannot become {other}; create another ledger."
-            )
+            raise ConfigurationError(f"a ceiling keeps its kind, adjacency and unit: {self} cannot become {other}.")
         if other == self or any(getattr(other, part) < getattr(self, part) for part in self.parts):
-            raise ConfigurationError(
-                f"the ceiling is {self}, and a ceiling can only be raised, as what was spent under it is spent; pass more."
-            )
+            raise ConfigurationError(f"the ceiling is {self}, and can only be raised; pass more.")
         return other
 
     def delta_at(self, epsilon: float) -> float:
@@ -232,8 +202,7 @@ class Ceiling:
                 number = float(self.epsilon)
                 return number if Fraction(number) >= self.epsilon else math.nextafter(number, math.inf)
             raise ConfigurationError(
-                f"the ledger's ceiling allows a delta of {decimal_text(self.delta)}, so it says nothing for "
-                f"{decimal_text(wanted)}; ask for a delta that is no smaller."
+                f"the ceiling says nothing for a delta of {decimal_text(wanted)}; pass a larger one."
             )
         low = 0.0
         for high in GRID:  # the bound decreases, and increases again once the term of the draws dominates
@@ -241,10 +210,7 @@ class Ceiling:
                 break
             low = high
         else:
-            raise ConfigurationError(
-                f"the ledger's ceiling says nothing for a delta of {decimal_text(wanted)}: its rho is too large, or its draws "
-                "and thresholded steps alone may take more. Ask for a larger delta."
-            )
+            raise ConfigurationError(f"the ceiling says nothing for a delta of {decimal_text(wanted)}; ask for more.")
         for _ in range(SEARCH_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if Fraction(self.delta_at(middle)) <= wanted else (middle, high)
@@ -258,7 +224,7 @@ class Ceiling:
 def _column(name: object) -> str | None:
     if name is not None and (not isinstance(name, str) or not 0 < len(name) <= LONGEST_WORDS):
         raise ConfigurationError(
-            f"person is {shown(name)}, but it is the name of the column that tells persons apart, or None."
+            f"person is {shown(name)}; pass the name of the column that identifies persons, or None."
         )
     return name
 

@@ -68,8 +68,7 @@ class ChainLink:
 
 def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
     return LedgerDamaged(
-        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; keep the store as it is, and compare it "
-        "with a copy."
+        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; compare the store with a copy."
     )
 
 
@@ -135,7 +134,6 @@ def verify(chain: StoredChain) -> list[dict[str, Any]]:
 def compare(
     above: tuple[str, list[dict[str, Any]]], below: tuple[str, list[dict[str, Any]]], parents: Mapping[str, str | None]
 ) -> None:
-    """Raise LedgerDamaged unless a ledger and a share, each its name and the contents of its links, have the share's plans."""
     (parent, whole), (share, part) = above, below
 
     def is_of_share(name: str | None) -> bool:
@@ -186,8 +184,6 @@ def _next(before: Standing | None, values: dict[str, Any], amounts: Amounts) -> 
 
 
 class BookedPlan(dict[str, Any]):
-    """A certificate as stored in a link. Links of equal text share it."""
-
     def __init__(self, text: str) -> None:
         super().__init__(json.loads(text))
 
@@ -267,8 +263,7 @@ class Books:
                 raise ConfigurationError(f"ledger {parent!r} is closed, so it has nothing to share.")
             if above.ceiling.unit != ceiling.unit:
                 raise ConfigurationError(
-                    f"ledger {parent!r} protects {above.ceiling.unit}; its sub-ledgers protect the same. Pass records_per_person "
-                    "and person accordingly."
+                    f"ledger {parent!r} protects {above.ceiling.unit}; sub-ledgers protect it too."
                 )
         none = Head(name, parent, -1, BEGINNING, Standing(ceiling))
         self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=-1, hash=BEGINNING))
@@ -286,7 +281,6 @@ class Books:
         self._connection.execute(sa.update(heads).where(mine).values(number=link.number, hash=link.hash))
 
     def head(self, name: str, *, lock: bool = False) -> Head:
-        """Return the last link of a ledger, or raise ConfigurationError if there is no such ledger."""
         row = self._row(name, lock=lock)
         last = self._link(name, row.number)
         if last is None or last.hash != row.hash:
@@ -310,13 +304,11 @@ class Books:
         return [self.head(each, lock=True) for each in reversed(names)]
 
     def written(self, name: str) -> StoredChain:
-        """Return a ledger's row and links unchecked. Checks take longer and are made after the transaction."""
         row = self._row(name)
         rows = self._connection.execute(sa.select(links).where(links.c.ledger == name).order_by(links.c.number))
         return StoredChain(self.store, name, row.parent, (row.number, row.hash), [ChainLink(*each) for each in rows])
 
     def related(self, name: str) -> tuple[dict[str, str | None], dict[str, StoredChain]]:
-        """Return the parents of all ledgers, and the stored data of one ledger, its parent and its shares."""
         own, parents = self.written(name), self.parents()
         above = parents[name]
         if above is not None and above not in parents:
@@ -325,7 +317,6 @@ class Books:
         return parents, {name: own, **{other: self.written(other) for other in others}}
 
     def _row(self, name: str, *, lock: bool = False, expected: bool = True) -> Any:
-        """Return the row of a ledger, or raise ConfigurationError, or return None, if there is no such ledger."""
         row = None
         if is_line(name, LONGEST_NAME):  # other values are never sent to a database
             query = sa.select(heads).where(heads.c.name == name)
@@ -350,6 +341,5 @@ def is_line(text: object, longest: int) -> bool:
 
 def unknown(name: str, address: str) -> ConfigurationError:
     return ConfigurationError(
-        f"there is no ledger {shown(name)} in {address}; create it with store.create(name, epsilon=...) or "
-        "`hedgerow budget create`."
+        f"there is no ledger {shown(name)} in {address}; see store.create(name, epsilon=...), `hedgerow budget create`."
     )

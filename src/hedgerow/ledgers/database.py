@@ -33,12 +33,7 @@ from hedgerow.errors import (
 ENVIRONMENT = "env:"
 # Query parameters of a URL that may be shown. Any other may be a credential, so it is never shown.
 PUBLIC = frozenset(
-    """
-    application_name channel_binding client_encoding connect_timeout dbname gssencmode host hostaddr keepalives
-    keepalives_count keepalives_idle keepalives_interval krbsrvname load_balance_hosts passfile port
-    require_auth service sslcert sslkey sslmode sslnegotiation sslrootcert target_session_attrs tcp_user_timeout
-    user
-    """.split()
+    "application_name connect_timeout dbname host hostaddr passfile port service sslcert sslkey sslmode sslrootcert user".split()
 )
 # A URL without its slashes is no path, which is shown.
 MISSPELT = re.compile(r"(postgres\w*|sqlite)(\+\w+)?:", re.IGNORECASE)
@@ -58,9 +53,7 @@ class Address:
         _check_text(text)
         if text.startswith(ENVIRONMENT):
             if not text.removeprefix(ENVIRONMENT).isidentifier():
-                raise ConfigurationError(
-                    "env: is followed by the name of an environment variable, such as env:HEDGEROW_LEDGER."
-                )
+                raise ConfigurationError("env: is followed by the name of a variable, such as env:HEDGEROW_LEDGER.")
             return cls(text)
         if "://" in text or MISSPELT.match(text):
             address = cls(text)
@@ -69,15 +62,12 @@ class Address:
         return cls(os.path.abspath(text))
 
     def url(self) -> URL:
-        """Return the URL for SQLAlchemy, or raise ConfigurationError without showing a credential."""
         text = self.given
         if text.startswith(ENVIRONMENT):
             name = text.removeprefix(ENVIRONMENT)
             text = os.environ.get(name, "")
             if not text or text.startswith(ENVIRONMENT):
-                raise ConfigurationError(
-                    f"the environment variable {name} names no ledger store; set it to a path or a URL."
-                )
+                raise ConfigurationError(f"the environment variable {name} holds no path or URL of a ledger store.")
             _check_text(text)
         if "://" not in text and not MISSPELT.match(text):
             return URL.create("sqlite", database=os.path.abspath(text))
@@ -90,19 +80,16 @@ class Address:
             if apart and url.drivername == "sqlite" and named:
                 return url.set(database=os.path.abspath(str(url.database)))
         raise ConfigurationError(
-            "the ledger store's URL is none that hedgerow knows; pass the path of a file, or "
-            "postgresql+psycopg://user@host/database, with special characters of a password escaped: %40 for @, %3F for ? and "
-            "%23 for #."
+            "the ledger store's URL is none that hedgerow knows; pass a path, or postgresql+psycopg://user@host/database, with "
+            "%40 for @, %3F for ? and %23 for # in a password."
         )
 
     def for_pickle(self) -> str:
-        """Return the address as text that others may see, or raise LedgerPickleError."""
         url = None if self.given.startswith(ENVIRONMENT) else self.url()
         if url is not None and (url.password is not None or not PUBLIC.issuperset(url.query)):
             raise LedgerPickleError(
-                "the ledger store's URL holds a password, or what may be one, which a pickle would give away; set an environment "
-                "variable to the URL and pass hr.LedgerStore('env:NAME'), or keep the password in ~/.pgpass or a service file "
-                "(postgresql+psycopg:///?service=NAME)."
+                "the ledger store's URL may hold a password, which a pickle would give away; pass hr.LedgerStore('env:NAME'), or "
+                "keep the password in ~/.pgpass or a service file (postgresql+psycopg:///?service=NAME)."
             )
         return self.given
 
@@ -115,14 +102,12 @@ class Address:
 
 
 def _check_text(text: object) -> None:
-    """Raise ConfigurationError if a text cannot be an address, because it cannot be sent, opened or shown."""
     sound = False
     with suppress(UnicodeEncodeError):
         sound = isinstance(text, str) and "\0" not in text and 0 < len(text.encode()) <= LONGEST and text != ":memory:"
     if not sound:
         raise ConfigurationError(
-            "the address of a ledger store, which outlives the process, is the path of a file or a URL: text of 1 to "
-            f"{LONGEST} bytes of UTF-8, without the character NUL. Pass another path or URL."
+            f"a ledger store's address is a path or a URL of 1 to {LONGEST} bytes of UTF-8 without NUL."
         )
 
 
@@ -138,12 +123,13 @@ FULL = "the disk is full; make room and try again"
 GONE = "it holds no ledger store any more; put back what was there"
 SQLITE = {
     sqlite3.SQLITE_FULL: FULL,
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user",
+    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make both writable for this user, or read a copy",
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; look whether it and its folder exist and may be read and written, and "
+    "whether the disk is full",
     sqlite3.SQLITE_PERM: "the file may not be opened by this user; change its permissions",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write; look after it before you try again",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write, or is full; look after it before you try again",
 }
 # Constraints and types are checked before a row is written, and one writer has the lock.
 DAMAGED = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH})
@@ -171,7 +157,6 @@ class Database:
 
     @property
     def path(self) -> Path | None:
-        """The file of a SQLite store; None for a server."""
         url = self.address.url()
         return Path(str(url.database)) if url.drivername == "sqlite" else None
 
@@ -194,8 +179,7 @@ class Database:
         if result.st_nlink > 1 or os.path.realpath(path) in _mount_points():
             why = "has hard links" if result.st_nlink > 1 else "is mounted by itself"
             raise self._unavailable(
-                f"the file {why}, and what is charged under its other name would not be seen here; keep one name, and mount "
-                "whole folders"
+                f"the file {why}, so charges under its other name are not seen here; keep one name, and mount whole folders"
             )
         return True
 
@@ -208,22 +192,17 @@ class Database:
             self._engines[key] = (_server_engine if path is None else _sqlite_engine)(url, writing, create)
         self.exists()
         begun = False
-        still = path if path is not None and not writing and _is_still(path) else None
-        before = None if still is None else _state(still)
         try:
             engine = self._engines[key]
             with nullcontext() if path is None else _ALONE, engine.connect() as connection, connection.begin():
                 begun = True
                 yield connection
-            if still is not None and _state(still) != before:
-                raise self._unavailable("it was written while it was read without the right to write; read it again")
         except sa.exc.DBAPIError as error:  # its message may quote what was sent
             self._raise(error.orig, charging=begun and writing)
         except UnicodeDecodeError as error:  # Python's module reads the message of SQLite, which quotes the schema
             self._raise(error, charging=False)
 
     def _raise(self, error: BaseException | None, *, charging: bool) -> NoReturn:
-        """Raise what is wrong and what to do, without anything that the database's own message quotes."""
         kind = type(error).__name__
         if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):
             raise LedgerDamaged(f"{self.address} holds text that is not UTF-8; {KEEP}") from None
@@ -237,14 +216,9 @@ class Database:
         damaged = code in DAMAGED or (code == sqlite3.SQLITE_ERROR and not gone)
         if damaged:
             raise LedgerDamaged(f"{self.address} is damaged, or is no ledger store; {KEEP}") from None
-        what = SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
-        failed = code == sqlite3.SQLITE_IOERR
-        if gone:
-            what = GONE
-        elif (failed or code == sqlite3.SQLITE_CANTOPEN) and self.path is not None and is_full(self.path):
-            what = FULL
+        what = GONE if gone else SQLITE.get(code, f"SQLite answered {getattr(error, 'sqlite_errorname', kind)}")
         # What was written may be found again after a disk failed.
-        raise self._unavailable(what, maybe=failed) from None
+        raise self._unavailable(what, maybe=code == sqlite3.SQLITE_IOERR) from None
 
     def _unavailable(self, what: str, *, maybe: bool = False) -> LedgerUnavailable:
         booked = "its entries show whether anything was charged" if maybe else "nothing was charged"
@@ -278,8 +252,7 @@ def _server_engine(url: URL, writing: bool, create: bool) -> Engine:
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{BUSY_SECONDS}s'")
             if connection.exec_driver_sql("SHOW fsync").scalar_one() != "on":
                 raise LedgerUnavailable(
-                    f"the ledger store's server at {url.host or 'its socket'} runs with fsync off, so it may forget what was "
-                    "charged; set fsync = on. Nothing was charged and nothing was drawn."
+                    f"the server at {url.host or 'its socket'} runs with fsync off; set it on. Nothing was charged or drawn."
                 )
 
     event.listen(engine, "begin", begin)
@@ -295,27 +268,12 @@ class _Connection(sqlite3.Connection):
         super().close()
 
 
-def _state(path: Path) -> tuple[int, int, bool]:
-    result = os.stat(path)
-    return result.st_mtime_ns, result.st_size, os.path.exists(f"{path}-wal")
-
-
-def _is_still(path: Path) -> bool:
-    """Return whether a file cannot be read through a log, because no process has one open and this user cannot create one.
-
-    SQLite then reads the file as immutable, and ``_transaction`` checks that it did not change.
-    """
-    may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return not may_write and os.access(path, os.R_OK) and not os.path.exists(f"{path}-wal")
-
-
 def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
     path, mode = quote(str(url.database)), "rwc" if create else "rw"
 
     def connect() -> sqlite3.Connection:
         # Transactions are begun only below.
-        way = "mode=ro&immutable=1" if not writing and _is_still(Path(str(url.database))) else f"mode={mode}"
-        uri = f"file:{path}?{way}"
+        uri = f"file:{path}?mode={mode}"
         return sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, factory=_Connection)
 
     engine = sa.create_engine("sqlite://", creator=connect, **OPTIONS)
@@ -332,15 +290,6 @@ def _sqlite_engine(url: URL, writing: bool, create: bool) -> Engine:
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", begin)
     return engine
-
-
-def is_full(path: Path) -> bool:
-    """Return whether the file system of a file has no blocks or no inodes left for this user."""
-    try:
-        result = os.statvfs(path.parent)
-    except (AttributeError, OSError):
-        return False
-    return result.f_blocks > 0 and (result.f_bavail == 0 or (result.f_files > 0 and result.f_favail == 0))
 
 
 FORMAT = 1  # version of the tables
@@ -393,12 +342,8 @@ def identify(connection: Connection, address: object, known: str | None, *, crea
         raise LedgerDamaged(f"{address} does not say which ledger store of which version it is; {KEEP}")
     if version > FORMAT:
         raise FileFormatError(
-            f"{address} was written by a newer hedgerow (format {version}, and this one knows {FORMAT}); update "
-            "hedgerow. Nothing was charged."
+            f"{address} is of a newer hedgerow (format {version}); update hedgerow. Nothing was charged."
         )
     if known not in (None, result):
-        raise ConfigurationError(
-            f"{address} holds another ledger store than the one that was opened, so its budget is another one; "
-            "nothing was charged."
-        )
+        raise ConfigurationError(f"{address} holds another ledger store than was opened before; nothing was charged.")
     return result

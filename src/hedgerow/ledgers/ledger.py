@@ -50,16 +50,6 @@ class LedgerEntry:
         The process id on that machine.
     through : str or None
         The sub-ledger through which it was charged, if any.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> ledger = hr.Ledger(epsilon=3)
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> _ = hr.HedgerowClassifier(epsilon=1, schema=schema, ledger=ledger).fit(X, ["no", "yes"] * 2000)
-    >>> ledger.entries[0].label, ledger.entries[0].epsilon
-    ('HedgerowClassifier', Fraction(1, 1))
     """
 
     label: str
@@ -148,7 +138,7 @@ class Ledger:
         amount = ceiling.amount(certificate)
         if os.getpid() != self._process:
             raise BudgetExceeded(
-                f"{label} runs in another process than its ledger, where it would spend a copy of the budget; nothing was drawn."
+                f"{label} runs in another process than its ledger, on a copy of it; nothing was drawn."
             )
         key, entry = object(), LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 
@@ -176,10 +166,7 @@ class Ledger:
             If the ceiling implies no epsilon for this delta, or a seeded fit was charged, for which no guarantee holds.
         """
         if not self.holds:
-            raise ConfigurationError(
-                "a fit with a random_state was charged, and whoever knows the seed can take its noise away, so no epsilon holds "
-                "for this ledger; fit without random_state, in a ledger of its own."
-            )
+            raise ConfigurationError("a fit with a random_state was charged, so no epsilon holds for this ledger.")
         return self.ceiling.epsilon_at(delta)
 
     @property
@@ -241,9 +228,8 @@ class Ledger:
 
     def __reduce__(self) -> Any:
         raise LedgerPickleError(
-            "a ledger cannot be pickled or sent to another process, because each copy would spend the whole budget again; "
-            "use n_jobs=1 or a threading backend, or a ledger of an hr.LedgerStore, which all processes share; save models with "
-            "model.save(path)."
+            "a ledger cannot be pickled, because each copy would spend the budget again; use n_jobs=1, a threading backend, "
+            "or a ledger of an hr.LedgerStore; save models with model.save(path)."
         )
 
 
@@ -289,7 +275,6 @@ def count_fit(kind: str, epsilon: Fraction, delta: Fraction) -> str | None:
         return None
     together = f"epsilon {decimal_text(total)}" + (f" and delta {decimal_text(deltas)}" if deltas else "")
     return (
-        f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to "
-        f"{together}, and every further one adds its own. ledger=hr.Ledger(epsilon=...) counts them and refuses what goes "
-        "beyond; hr.PrivateSearchCV chooses parameters within one budget."
+        f"{kind} was fitted {fits} times in this process without a ledger: on the same records these fits add up to {together}, "
+        "and every further one adds its own. Pass ledger=hr.Ledger(epsilon=...), or search by hr.PrivateSearchCV."
     )

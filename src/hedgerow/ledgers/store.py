@@ -237,7 +237,7 @@ def _reopened(address: str, known: str | None) -> LedgerStore:
 def _text(value: object, what: str, longest: int) -> str:
     if not is_line(value, longest):
         raise ConfigurationError(
-            f"{what} is {shown(value)}, and must be a line of 1 to {longest} printable characters, without spaces around it."
+            f"{what} is {shown(value)}; pass a stripped line of 1 to {longest} printable characters."
         )
     return str(value)
 
@@ -270,9 +270,7 @@ class StoredLedger(Ledger):
             for head in books.lineage(self.name):
                 ceiling, spent = head.standing.ceiling, head.standing.spent
                 if head.standing.closed:
-                    raise BudgetExceeded(
-                        f"{label} was refused, since ledger {head.name!r} is closed; nothing was drawn."
-                    )
+                    raise BudgetExceeded(f"{label} was refused: ledger {head.name!r} is closed; nothing was drawn.")
                 amount = ceiling.amount(certificate)
                 after = Standing(ceiling, ceiling.check(label, amount, spent, f"ledger {head.name!r}"))
                 values = {
@@ -293,12 +291,8 @@ class StoredLedger(Ledger):
                     for head in books.lineage(self.name):
                         books.append(head, state, {"reservation": reservation}, head.standing)
             except HedgerowError as problem:  # the plan stays charged; only how it ended is not recorded
-                warnings.warn(
-                    f"that {label} {state} could not be noted, so its entry stays unfinished and its charge stands: "
-                    f"{problem}",
-                    UserWarning,
-                    stacklevel=3,
-                )
+                text = f"that {label} {state} could not be noted, so its entry stays unfinished and its charge stands: {problem}"
+                warnings.warn(text, UserWarning, stacklevel=3)
 
         charged = ExitStack()
         charged.push(end)
@@ -354,15 +348,11 @@ class StoredLedger(Ledger):
 
 
 def written(certificate: Certificate) -> dict[str, Any]:
-    """Return a certificate as stored in a link, or raise BudgetExceeded if reading it back would change it."""
     try:
         plain = certificate.to_dict()
         same = Certificate.from_dict(json.loads(json.dumps(plain))) == certificate
     except (ValueError, RecursionError):
         same = False
     if not same:
-        raise BudgetExceeded(
-            f"{shown(certificate.system)} has a plan that cannot be written down and read again as it is, so no stored ledger "
-            "could be checked after it; nothing was drawn."
-        )
+        raise BudgetExceeded(f"{shown(certificate.system)} has a plan that cannot be stored; nothing was drawn.")
     return plain

@@ -59,7 +59,6 @@ class Geometric:  # eDPRF: equation 4
         return math.sqrt(2) / float(self.rate.fraction)
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Pure:
-        """Return what one batch costs; its draws are exact, however many they are."""
         epsilon = self.rate.fraction * self.sensitivity
         return Pure(epsilon, f"{self.name}, sensitivity {self.sensitivity}", purpose, level)
 
@@ -158,17 +157,14 @@ class RoundedNormal:
         numerator = math.isqrt(int(variance * Fraction(4) ** bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
             raise ConfigurationError(
-                f"a budget is so small that its noise would have a standard deviation of about {math.sqrt(variance):.3g}, "
-                "more than the sampler draws; pass a larger epsilon or delta, or fewer rounds."
+                f"noise of deviation {math.sqrt(variance):.3g} is more than is drawn; pass a larger budget."
             )
         return Dyadic(numerator, bits)
 
     def covers(self, l1: int, l2_squared: int) -> bool:
-        """Say whether the noise is enough for sums to which a record adds at most so much in L1 and in squared L2 norm."""
         return self.squared_sensitivity >= l2_squared
 
     def doubled(self, times: int) -> RoundedNormal:
-        """Return the noise of sums that are 2**times as large, at exactly the same cost."""
         return replace(self, squared_sensitivity=self.squared_sensitivity * 4**times)
 
     @property
@@ -192,7 +188,6 @@ class RoundedNormal:
         return np.asarray(ndtr((0.5 - distance) / sigma) - ndtr((-0.5 - distance) / sigma))
 
     def quantile(self, chance: float) -> int:
-        """Return the least positive integer that the noise alone reaches with at most this probability."""
         return max(1, math.ceil(0.5 - float(self.sigma.fraction) * float(ndtri(chance))))
 
 
@@ -220,9 +215,7 @@ class DiscreteGaussian:
         check_positive(self.name, self.rho, self.squared_sensitivity)
         sigma = max(LEAST_SHARE, math.isqrt(math.ceil(self.squared_sensitivity / (2 * self.rho * self.shares)) - 1) + 1)
         if sigma >= 1 << 30:
-            raise ConfigurationError(
-                "a budget is so small that its noise is more than the sampler draws; pass a larger one."
-            )
+            raise ConfigurationError("a budget is too small for the sampler's noise; pass a larger one.")
         return sigma
 
     def covers(self, l1: int, l2_squared: int) -> bool:
@@ -233,16 +226,13 @@ class DiscreteGaussian:
         return self.sigma * math.sqrt(self.shares)
 
     def event(self, purpose: str, level: int = 0, draws: int = 0) -> Concentrated:
-        """Return what one batch costs; its draws are exact, however many they are."""
         rho = self.squared_sensitivity / (2 * self.shares * self.sigma**2) * (1 + SHARES_GUARD)
         return Concentrated(rho, f"{self.name}, {self.shares} of deviation {self.sigma}", purpose, level, self.shares)
 
     def sample(self, stream: Stream, values: Integers) -> Integers:
-        """Return values with all shares of the noise, where nobody else adds them."""
         return self.share(stream, values, self.shares)
 
     def share(self, stream: Stream, values: Integers, shares: int = 1) -> Integers:
-        """Return values with one share of the noise, or several."""
         noisy = np.array(values, dtype=np.int64, order="C").ravel()
         for _ in range(shares):
             kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
@@ -287,12 +277,8 @@ class Selection(ABC):
     kernel: ClassVar[Callable[..., None]]
 
     def check_range(self, name: str, score_range: int) -> None:
-        """Raise ConfigurationError if the mechanism covers a smaller range than that of the score of this name."""
         if self.score_range < score_range:
-            raise ConfigurationError(
-                f"the mechanism is calibrated for scores that one record moves by at most {self.score_range}, but the {name} "
-                f"moves by up to {score_range}; build the mechanism with the score's range."
-            )
+            raise ConfigurationError(f"the range is {self.score_range}, but the {name} moves by up to {score_range}.")
 
     @lazy
     def rate(self) -> Dyadic:
@@ -300,7 +286,6 @@ class Selection(ABC):
         return dyadic_below(self.epsilon / self.score_range, digits=kernels.FACTOR_BITS, bits=SELECTION_RATE_BITS)
 
     def sample(self, stream: Stream, scores: Scores, weights: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Choose one candidate in each row of ``scores`` (rows, candidates)."""
         # ``weights`` are public, or truth values: what has none is not offered. Permute-and-flip offers all others alike.
         rate = self.rate
         check_shape(weights, scores.shape, "weights (rows, candidates)")
@@ -313,7 +298,6 @@ class Selection(ABC):
         """Return the probability of each candidate of one row."""
 
     def event(self, purpose: str, detail: str, level: int = 0) -> Pure:
-        """Return what one selection costs; ``detail`` names the score."""
         kind = BoundedRange if self.ranged else Pure
         epsilon = self.rate.fraction * self.score_range
         return kind(epsilon, f"{self.name}, {detail}, range {self.score_range}", purpose, level)
@@ -331,7 +315,6 @@ class PermuteAndFlip(Selection):  # eDPRF: algorithm 1
     kernel = staticmethod(kernels.permute_and_flip)
 
     def law(self, scores: Scores, weights: npt.NDArray[Any]) -> Probabilities:
-        """Return the probability of each candidate of one row."""
         # With arrival times uniform in [0, 1], candidate r is chosen with probability a_r times the integral of the product
         # over s != r of (1 - a_s t), a = exp(-rate * (best - score)): a polynomial, which Gauss-Legendre integrates exactly.
         accept = _acceptance(self.rate, scores, weights > 0)
@@ -439,7 +422,6 @@ class Budget:
         return self.noise_for(cells * self.unit, cells * self.unit**2)
 
     def noise_for(self, l1: int, l2_squared: int) -> Noise:
-        """Return the noise of sums to which a record adds at most so much in L1 norm and in squared L2 norm."""
         if self.shares:
             return DiscreteGaussian(self.amount, Fraction(l2_squared), self.shares)
         if self.concentrated:
@@ -447,7 +429,6 @@ class Budget:
         return Geometric(self.amount, l1)
 
     def selection(self, kind: type[Selection], score_range: int) -> Selection:
-        """Return the selection by a score of this range for records of weight 1."""
         # A concentrated budget buys the exponential mechanism, also where another ``kind`` is asked for: permute-and-flip has
         # no bounded range, on which that cost rests.
         if not self.concentrated:
@@ -477,20 +458,16 @@ class Basis:
 
     @lazy
     def l1(self) -> int:
-        """The largest L1 norm of a column."""
         return int(np.abs(self.matrix).sum(axis=0).max())
 
     @lazy
     def l2_squared(self) -> int:
-        """The largest squared L2 norm of a column."""
         return int((self.matrix**2).sum(axis=0).max())
 
     def applied(self, sums: Integers) -> Integers:
-        """Return the exact answer of sums (cells, codes, channels), of the same shape."""
         return np.asarray(np.matmul(self.matrix, sums))
 
     def sums(self, answer: Integers) -> Integers:
-        """Return the sums by least squares, rounded, of an answer with noise (cells, codes, channels)."""
         return np.asarray(np.rint(np.linalg.solve(self.matrix.astype(np.float64), answer)), dtype=np.int64)
 
     @lazy

@@ -33,7 +33,6 @@ class PerRecordCoin:
     inclusion: ClassVar[Fraction | None] = None
 
     def sample(self, stream: Stream, records: int, first_row: int = 0) -> npt.NDArray[np.int32]:
-        """Return the part of each record, of which the first has this row number."""
         part = np.empty(records, dtype=np.int32)
         kernels.assign(stream, first_row, self.parts, part)
         return part
@@ -57,7 +56,6 @@ class WeightedCoin:
     parts: ClassVar[int] = 1
 
     def sample(self, stream: Stream, thresholds: npt.NDArray[np.uint64], first_row: int = 0) -> npt.NDArray[np.int32]:
-        """Return 0 for each record that takes part and -1 for the others."""
         # ``thresholds`` (records,): how many of 2**32 equally probable words admit a record; more than ``inclusion``
         # allows are cut down to that.
         part = np.empty(len(thresholds), dtype=np.int32)
@@ -102,7 +100,6 @@ class RandomBits:
     key: bytes = field(repr=False)
 
     def of(self, first_row: int, records: int) -> npt.NDArray[np.uint64]:
-        """Return the words of consecutive records, of which the first has this row number."""
         words = np.empty(records, dtype=np.uint64)
         kernels.words(open_stream(self.key, 0), first_row, words)
         return words
@@ -132,16 +129,13 @@ class Randomness:
         return Coins(coin, self._sub_key(b"hedgerow coins"))
 
     def random_bits(self) -> RandomBits:
-        """Return the words by which some of each person's records are chosen."""
         return RandomBits(self._sub_key(b"hedgerow words"))
 
     def _sub_key(self, person: bytes) -> bytes:
-        """Return a key for one use, from which neither this fit's key nor any noise follows."""
         number = self._number().to_bytes(8, "little")
         return hashlib.blake2b(number, key=self._key, digest_size=32, person=person).digest()
 
     def _number(self) -> int:
-        """Return the number of the next draw, which none had before."""
         if os.getpid() != self._process:
             raise BudgetExceeded("a fit draws in the process that began it: a copy would repeat its noise.")
         began()
@@ -158,8 +152,5 @@ def _seeded_key(random_state: object) -> bytes:
     elif isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         seed = str(int(random_state)).encode()
     else:
-        raise ConfigurationError(
-            f"random_state is {random_state!r}, but it must be None (the operating system's entropy, which a guarantee "
-            "needs), a non-negative integer or a numpy generator; pass random_state=None."
-        )
+        raise ConfigurationError(f"random_state is {random_state!r}; pass None, a whole number or a numpy generator.")
     return hashlib.sha256(b"hedgerow random_state " + seed).digest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import NormalDist
@@ -22,41 +22,38 @@ from hedgerow.texts import printable
 from hedgerow.trees import BoostedModel, ForestModel
 
 
-def tree_values(model: ForestModel, tree: int) -> dict[str, Any]:
-    """Return a tree (from 0) as nested plain values: a leaf has a label, every other node a feature and branches.
+def tree_lines(model: ForestModel, tree: int) -> Iterator[str]:
+    """Yield the lines of a tree (from 0), indented below each test.
 
     A leaf of a booster has its contribution to the log-odds: of each class, or of two classes the second's alone.
     """
-    forest, schema, order = model.forest, model.encoder.schema, ClassOrder.of(model.encoder.schema)
+    forest, encoder, order = model.forest, model.encoder, ClassOrder.of(model.encoder.schema)
+    schema = encoder.schema
 
-    def values_of(node: int) -> dict[str, Any]:
+    def leaf_text(node: int) -> str:
+        if isinstance(model, BoostedModel):  # whose counts may be weights in other units
+            margins = order.margins(model.shown(model.votes[[node]] / model.vote_steps)[0])
+            return f"log-odds {', '.join(f'{added:+.3f}' for added in margins.reshape(-1).tolist())}"
+        counts = () if forest.counts is None else order.columns(forest.counts[node]).tolist()
+        text = printable(str(schema.classes[int(forest.label[node])]))
+        return f"{text}, noisy counts {', '.join(map(str, counts))}" if counts else text
+
+    def lines(node: int, when: str, depth: int) -> Iterator[str]:
         test = int(forest.test[node])
         if test < 0:
-            leaf: dict[str, Any] = {"label": schema.classes[int(forest.label[node])]}
-            if isinstance(model, BoostedModel):  # whose counts may be weights in other units
-                margins = model.shown(model.votes[[node]] / model.vote_steps)[0]
-                leaf["log_odds"] = order.margins(margins).reshape(-1).tolist()
-            elif forest.counts is not None:
-                leaf["noisy_counts"] = order.columns(forest.counts[node]).tolist()
-            return leaf
+            yield f"{'  ' * depth}{when}: {leaf_text(node)}"
+            return
+        if depth:
+            yield f"{'  ' * depth}{when}"
         feature, first = int(forest.candidates.feature[test]), int(forest.first_child[node])
-        branch_of_code = forest.candidates.branches([test])[0, : int(model.encoder.n_codes[feature])]
+        branch_of_code = forest.candidates.branches([test])[0, : int(encoder.n_codes[feature])]
         name = schema.names[feature]
-        branches = []
         for branch in range(int(forest.candidates.arity[test])):
             codes = np.flatnonzero(branch_of_code == branch).tolist()
-            when = branch_text(name, schema.features[name], codes, model.encoder.max_bins)
-            branches.append({"when": when, "node": values_of(first + branch)})
-        return {"feature": name, "branches": branches}
+            text = branch_text(name, schema.features[name], codes, encoder.max_bins)
+            yield from lines(first + branch, text, depth + 1)
 
-    return values_of(int(forest.roots[tree]))
-
-
-def leaf_text(leaf: Mapping[str, Any]) -> str:
-    text = printable(str(leaf["label"]))
-    if "log_odds" in leaf:
-        return f"log-odds {', '.join(f'{added:+.3f}' for added in leaf['log_odds'])}"
-    return f"{text}, noisy counts {', '.join(map(str, leaf['noisy_counts']))}" if "noisy_counts" in leaf else text
+    return lines(int(forest.roots[tree]), "always", 0)
 
 
 def branch_text(name: str, feature: Feature, codes: list[int], max_bins: int) -> str:

@@ -260,13 +260,9 @@ NONE = Fraction(0)
 
 
 def check_adjacency(adjacency: str) -> Adjacency:
-    """Return the adjacency, or raise ConfigurationError with the two that exist."""
     if adjacency in get_args(Adjacency):
         return cast(Adjacency, adjacency)
-    raise ConfigurationError(
-        f"adjacency is {adjacency!r}, but the guarantee is stated either for one record added or removed "
-        "or for one record replaced; pass adjacency='add-remove' or 'replace-one'."
-    )
+    raise ConfigurationError(f"adjacency is {adjacency!r}; pass 'add-remove' or 'replace-one'.")
 
 
 @lru_cache(maxsize=4096)
@@ -559,7 +555,6 @@ def cost(event: Event) -> Cost:
 
 @lru_cache(maxsize=1024)
 def _cost_of_step(step: Pure | Gaussian | Concentrated) -> Cost:
-    """Return the cost of one step; it is cached, because a curator gets many equal queries."""
     if isinstance(step, Concentrated):
         return Cost(rho=step.rho, by_rho=True)
     if isinstance(step, Gaussian):

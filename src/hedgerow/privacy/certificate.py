@@ -117,9 +117,7 @@ class Certificate:
     def __post_init__(self) -> None:
         sound = self.epsilon >= 0 and 0 <= self.delta < 1 and self.records_per_person >= 1
         if not sound or not isinstance(self.seeded, bool):
-            raise ValueError(
-                "a certificate claims an epsilon that is not negative and a delta from 0 to below 1, for at least one record."
-            )
+            raise ValueError("a certificate claims an epsilon from 0 up, and a delta from 0 to below 1, for a record.")
 
     @property
     def claim(self) -> Claim:
@@ -254,11 +252,8 @@ class Certificate:
 
 
 def starts_from(certificate: Certificate, *, public: bool) -> tuple[Start, ...]:
-    """Return the starts of a fit from a model of this certificate: the model, then its own; ``public`` as the caller states."""
     if len(certificate.starts) >= MOST_LISTED:
-        raise ConfigurationError(
-            f"init has {len(certificate.starts)} starts behind it, more than a certificate can list. Start from an earlier model."
-        )
+        raise ConfigurationError(f"init has {len(certificate.starts)} starts behind it; start from an earlier model.")
     more = [release[:16] for release in certificate.releases]
     more += [name for text in certificate.assumptions for name in NAMED.findall(text)]
     reasons = tuple(shortened(reason, MOST_REASON) for reason in replace(certificate, starts=()).reasons)
@@ -288,21 +283,19 @@ def certify(
         reason = f"the schema was read off the data ({', '.join(inferred)})"
         event = accounting.Sequence((accounting.Unprotected(reason), event))
     releases, reasons = ((), {}) if schema is None else (tuple(schema.releases), schema.reasons)
-    public: tuple[str, ...] = ()
-    for name, why in [*reasons.items()][:MOST_LISTED]:
-        public += (f"{shortened(repr(name), MOST_NAME)}: {why}",)
-    promise, unit = (claim.epsilon, claim.delta, claim.adjacency), (claim.records_per_person, person)
-    certificate = Certificate(system, variant, *promise, event, seeded, releases, assumptions, *unit)
-    certificate = replace(certificate, starts=starts, public=public, premises=premises)
+    public = tuple(f"{shortened(repr(name), MOST_NAME)}: {why}" for name, why in [*reasons.items()][:MOST_LISTED])
+    lists: dict[str, Any] = {"releases": releases, "assumptions": assumptions, "public": public, "premises": premises}
+    certificate = Certificate(
+        system, variant, event=event, seeded=seeded, person=person, starts=starts, **vars(claim), **lists
+    )
     if not certificate.total.reasons and not certificate.covers_its_steps:
         raise BudgetExceeded(
-            f"{system} plans to spend more than it claims, so nothing was drawn; this is a bug, please report it."
+            f"{system} plans to spend more than it claims: a bug, please report it. Nothing was drawn."
         )
     return certificate
 
 
 def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = accounting.NONE) -> None:
-    """Warn of a delta or an epsilon that is so large that the guarantee is almost meaningless."""
     texts = []
     if delta >= WEAK_DELTA:
         texts.append(
@@ -321,8 +314,6 @@ def warn_of_claim(stacklevel: int, delta: Fraction, epsilon: Fraction = accounti
 
 @dataclass(frozen=True)
 class CertificateLine:
-    """One kind of step: on which level (0 for none), what it released, by what, at what cost on each path."""
-
     level: int
     purpose: str
     mechanism: str
@@ -369,7 +360,6 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
 
 
 def facts(certificate: Certificate, *, whole: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """Yield the facts of a summary, or of the whole page but for its tables, each by its name."""
     yield "promise", [claim_in_words(certificate.claim, certificate.unit)]
     if certificate.unit.is_promise:
         yield "owner", [PROMISE.format(certificate.records_per_person)]

@@ -24,9 +24,8 @@ RHO_GUARD = Fraction(1, 2**24)  # relative: what the search for an order, and lo
 NEARER, SECANTS, LONGEST_STEP = Fraction(101, 100), 3, 0.2  # the last in the logarithm of rho
 LEAST_AMOUNT = Fraction(1, 2**30)  # of rho: noise is near the samplers' largest there
 NO_AMOUNT = (
-    "no plan of this kind keeps to delta {} at epsilon {}. Either epsilon is so large that the samplers' own error, times "
-    "e^epsilon, is above delta, or both are so small that the noise would be larger than the sampler draws. Pass another "
-    "epsilon, a larger delta, fewer rounds, or delta=0."
+    "no plan of this kind keeps to delta {} at epsilon {}: the samplers' own error, times e^epsilon, is above delta, or the "
+    "noise is larger than they draw. Pass another epsilon, a larger delta, fewer rounds, or delta=0."
 )
 
 
@@ -49,15 +48,6 @@ class Claim:  # eDPRF: definition 1
         How neighbors differ.
     records_per_person : int
         1 for single records.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
-    >>> model.certificate_.claim.epsilon
-    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -166,15 +156,6 @@ class Unit:
     person : str or None
         The column whose values are the persons, "" where it has no name. None: no column tells persons apart, and that nobody
         has more records is the owner's promise.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 1))
-    >>> model = hr.HedgerowClassifier(epsilon=1, schema=schema).fit(X, ["no", "yes"] * 2000)
-    >>> str(model.certificate_.unit)
-    'a record'
     """
 
     records: int = 1
@@ -186,7 +167,6 @@ class Unit:
 
     @property
     def is_promise(self) -> bool:
-        """Whether only the owner promises that nobody has more records, because no column identifies persons."""
         return self.records > 1 and self.person is None
 
     def neighbors(self, adjacency: Adjacency) -> str:
@@ -284,7 +264,6 @@ class Start:
         return () if self.public else tuple(f"it starts from {self.model}: {reason}" for reason in self.reasons)
 
     def to_dict(self) -> dict[str, Any] | str:
-        """Return the start as plain values for JSON, or the text of version 0.3."""
         if self.text is not None:
             return {"text": self.text, "public": True} if self.public else self.text
         assert self.claim is not None
@@ -334,7 +313,6 @@ def claim_to_dict(claim: Claim, person: str | None) -> dict[str, Any]:
 
 
 def claim_from_dict(data: Mapping[str, Any]) -> tuple[Claim, str | None]:
-    """Return the claim of a certificate or a start, and its column of persons, or raise KeyError, TypeError or ValueError."""
     amounts = exact(data["epsilon"]), exact_delta(data["delta"])
     records = data.get("records_per_person", 1)
     if type(records) is not int or not 1 <= records < LARGEST_INTEGER:

@@ -28,10 +28,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     """
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
-        raise ConfigurationError(
-            f"{name} is {shown(value)}, but it is the privacy budget and must be a number from 1e-9 to 1e9; "
-            f"pass for example {name}=1.0."
-        )
+        raise ConfigurationError(f"{name} is {shown(value)}; pass the privacy budget, from 1e-9 to 1e9, as {name}=1.0.")
     return number
 
 
@@ -40,8 +37,7 @@ def exact_delta(value: object) -> Fraction:
     if number is not None and 0 <= number < 1:
         return number
     raise ConfigurationError(
-        f"delta is {shown(value)}, but it is the probability that the guarantee fails and must be from 0 to below 1; "
-        "pass delta=0 or something like 1e-6."
+        f"delta is {shown(value)}; pass a probability of failure, from 0 to below 1, such as 1e-6."
     )
 
 
@@ -70,11 +66,8 @@ def read_fraction(text: object) -> Fraction:
 
 
 def check_positive(what: str, budget: Fraction, change: Fraction | int) -> None:
-    """Raise ConfigurationError unless a mechanism's budget and the change that it hides are positive."""
     if budget <= 0 or change <= 0:
-        raise ConfigurationError(
-            f"{what} has the budget {budget} for a change of {change}, and both must be positive: nothing gives budget back."
-        )
+        raise ConfigurationError(f"{what} has the budget {budget} for a change of {change}; both must be positive.")
 
 
 class Dyadic(NamedTuple):
@@ -96,14 +89,10 @@ def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:
     if numerator >= 2**digits:
         shift -= numerator.bit_length() - digits
         if shift < 0:
-            raise ConfigurationError(
-                f"a budget of about {float(value):.3g} is too large for the samplers; pass a smaller one."
-            )
+            raise ConfigurationError(f"a budget of {float(value):.3g} is too large for samplers; pass a smaller one.")
         numerator = int(value * 2**shift)
     if numerator <= 0:
-        raise ConfigurationError(
-            f"a budget of about {float(value):.3g} is too small for the samplers; pass a larger epsilon, or fewer rounds."
-        )
+        raise ConfigurationError(f"a budget of {float(value):.3g} is too small for the samplers; pass a larger one.")
     while shift > 0 and numerator % 2 == 0:
         numerator //= 2
         shift -= 1

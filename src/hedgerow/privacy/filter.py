@@ -25,8 +25,6 @@ PARTITIONED = -1  # in place of a path: the node is closed
 
 @dataclass(frozen=True)
 class Roots:
-    """One assignment of the records to roots."""
-
     inclusion: Fraction | None = None  # the probability that a record takes part; None: 1
     costliest: Cost = field(default_factory=Cost)  # of its paths
     before: Cost = field(default_factory=Cost)  # what the assignments before it cost together
@@ -112,7 +110,6 @@ class PrivacyFilter:
         return replace(self, generations=generations, made=self.made + 1)
 
     def check_open(self, generation: int, index: Index) -> None:
-        """Raise ConfigurationError unless these are nodes of one generation that may still be queried, each once."""
         paths = self.generations.get(generation)
         in_order = not len(index) or (index[0] >= 0 and np.all(index[1:] > index[:-1]))
         known = 0 <= generation < self.made and (paths is None or not len(index) or index[-1] < len(paths.path))
@@ -172,10 +169,7 @@ class PrivacyFilter:
         approximate = self.approximate + Cost(draws=amount.draws, thresholds=amount.thresholds)
         result = PrivacyFilter(self.ceiling, generations, self.made, tuple(assignments), before, approximate, reserved)
         if not result.total.at_most(self.ceiling):
-            raise BudgetExceeded(
-                "this query would take a path of the tree above the curator's budget; it was not answered and nothing was "
-                "drawn."
-            )
+            raise BudgetExceeded("this query would pass the curator's budget; it was not answered, nothing was drawn.")
         return result
 
 

@@ -95,7 +95,6 @@ def is_read(dtype: np.dtype[Any]) -> bool:
 
 
 def _time_text(count: int, dtype: np.dtype[Any], zone: tzinfo | None) -> str | None:
-    """Return one of numpy's times as text; None for NaT and beyond the years 1 to 9999."""
     name, many = np.datetime_data(dtype)
     unit = many * NANOSECONDS.get(name, 0)  # of months, which have no fixed length, and below a nanosecond: 0
     if count == NOT_A_TIME or not unit:
@@ -185,7 +184,6 @@ def _of_text(text: str) -> float:
 
 
 def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
-    """Return the number that one cell holds, or NaN; ``of_text`` reads text."""
     try:
         plain = plain_cell(cell)
         return math.nan if plain is None else of_text(plain) if isinstance(plain, str) else _float(plain)
@@ -194,7 +192,6 @@ def number(cell: object, of_text: Callable[[str], float] = _of_text) -> float:
 
 
 def is_machine(cells: Cells) -> bool:
-    """Whether cells are numbers that cast to float64 one by one."""
     return cells.dtype.kind in MACHINE_NUMBERS and is_read(cells.dtype)
 
 
@@ -215,7 +212,7 @@ class Rule:
         floats: bool = False,
     ) -> None:
         self.dtype, self._one, self._floats = dtype, one, floats
-        self._texts = texts or self._distinct_texts
+        self._texts = texts or (lambda cells: cells.through(self.each))
         self._numbers = numbers or self._distinct_numbers
 
     def __call__(self, cells: Cells) -> Array:
@@ -225,9 +222,6 @@ class Rule:
 
     def each(self, cells: Cells) -> Array:
         return np.fromiter(map(self._one, cells.tolist()), dtype=self.dtype, count=len(cells))
-
-    def _distinct_texts(self, cells: Texts) -> Array:
-        return cells.through(self.each)
 
     def _distinct_numbers(self, cells: Array) -> Array:
         values, places = np.unique(cells, return_inverse=True)
@@ -329,7 +323,6 @@ def text_key(cell: object) -> Key:
 
 
 def known_key(cell: object) -> Key:
-    """Return what one cell is compared as, None if it is missing or has no meaning."""
     try:
         key = category_key(cell)
     except Exception:
@@ -432,13 +425,11 @@ def count_values(
 
 
 def spellings(value: Any) -> set[str]:
-    """Return the texts by which a public value is likely to be written."""
     key = known_key(value)
     return {str(value), str(value).lower()} | (set() if key is None else {str(public_value(key))})
 
 
 def public_value(key: float | str) -> bool | int | float | str:
-    """Return the simplest value that is compared as this key."""
     if isinstance(key, str):
         return key
     return int(key) if key.is_integer() else key

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -32,7 +32,6 @@ Holds = Literal["anything", "numbers", "times", "unreadable"]
 Read = Callable[[int, int], Cells]
 
 MILLISECONDS_A_DAY = 86_400_000
-OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)")
 LONGEST_IN_VIEW = 12  # bytes
 
 
@@ -55,11 +54,10 @@ class Column:
 
 
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
-    """Return a 1-D array as a column; ``holds`` is what its original type holds, if the array has another type."""
     holds = array_holds(cells.dtype) if holds is None else holds
     if holds == "unreadable":
         return unread(len(cells))
-    return Column(len(cells), lambda start, stop: cells[start:stop], holds)
+    return Column(len(cells), _slices(cells), holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -69,7 +67,6 @@ def array_holds(dtype: np.dtype[Any]) -> Holds:
 
 
 def unread(length: int) -> Column:
-    """Return a column of a type without a meaning here: every cell is missing."""
     return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
 
 
@@ -114,7 +111,6 @@ def _pandas_column(native: Any) -> Column:
 
 
 def _coded_column(values: Column, codes: npt.NDArray[Any]) -> Column:
-    """Return a column of a dictionary's values by their places, -1 for a missing cell."""
     cells = (values.whole or values.read)(0, len(values))  # the code -1 finds the last one, which is added
     if isinstance(cells, Texts):
         data, starts, stops = cells.places
@@ -169,13 +165,15 @@ def arrow_column(column: Any) -> Column:
         cells = block(start, stop)
         counts = cells.cast(pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()).fill_null(0).to_numpy()
         counts = counts // MILLISECONDS_A_DAY if types.is_date64(kind) else counts
-        return _times(counts, cells.is_null().to_numpy(), unit)
+        counts = counts.astype(np.int64)
+        counts[cells.is_null().to_numpy()] = NOT_A_TIME
+        dates: Array = counts.view(f"M8[{unit}]")
+        return dates
 
     return _time_column(count, times, zone)
 
 
 def arrow_texts(column: Any) -> Texts:
-    """Return an array or a chunked array of text as its bytes and offsets."""
     import pyarrow
 
     block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
@@ -203,14 +201,7 @@ def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Text
     return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
 
 
-def _times(counts: Array, absent: Array, unit: str) -> Array:
-    counts = counts.astype(np.int64)
-    counts[absent] = NOT_A_TIME
-    return counts.view(f"M8[{unit}]")
-
-
 def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:
-    """Return a column of numpy's dates or moments, to be read as text; if it names a zone, they are in UTC."""
     try:
         zone = _zone(zone_name)
     except Exception:  # the system does not know it
@@ -221,9 +212,6 @@ def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str |
 def _zone(name: str | None) -> tzinfo | None:
     if name is None:
         return None
-    if name in ("UTC", "Z"):
-        return UTC
-    if offset := OFFSET.fullmatch(name):
-        sign, hours, minutes = offset.groups()
-        return timezone((-1 if sign == "-" else 1) * timedelta(hours=int(hours), minutes=int(minutes)))
+    with suppress(ValueError):  # an offset, such as +02:00 or UTC+02:00, or UTC itself
+        return datetime.strptime(name.removeprefix("UTC") or "Z", "%z").tzinfo
     return ZoneInfo(name)

@@ -26,8 +26,6 @@ NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals,
 
 
 class Declared(Protocol):
-    """What a schema declares of a column's cells, or of the labels."""
-
     def takes(self, holds: Holds) -> bool: ...
 
     def in_words(self) -> str: ...
@@ -56,9 +54,6 @@ def read_columns(
     any order), or a 2-D array or a list of rows (matched by position). A row that is not a list, tuple or 1-D array with one cell
     for each feature is a record whose cells are all missing. Without ``check_types``, a column of a type that cannot hold what is
     declared is not refused: all its cells are missing.
-
-    Raise SchemaError if columns are absent, undeclared or named twice, or cannot hold declared cells by their type;
-    ConfigurationError if ``X`` is no table, or has no rows although it needs some.
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
@@ -92,7 +87,6 @@ def read_columns(
 
 
 def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:
-    """Raise SchemaError if a column's type is unreadable, or one of these kinds and cannot hold what is declared."""
     if column.holds == "unreadable" or (entry is not None and column.holds in kinds and not entry.takes(column.holds)):
         kind = {"numbers": "numbers", "times": "dates or times"}.get(column.holds, NOT_READ)
         declared = "" if entry is None else f", but the schema declares {entry.in_words()} for it"
@@ -103,10 +97,7 @@ def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequen
 
 
 def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | None:
-    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like.
-
-    Raise ConfigurationError if it is an iterator, or a table that holds a query and not yet records; ``what`` names it.
-    """
+    """Return a table or a column of a frame library as narwhals has it; None for arrays, lists and the like."""
     if isinstance(given, np.ndarray | list | tuple | Texts):
         return None
     if isinstance(given, Iterator):
@@ -165,7 +156,6 @@ def _plain(array: Any) -> tuple[Array, Holds]:
 
 
 def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | None) -> Columns:
-    """Return the columns in the order of the names, or raise SchemaError unless there is one for each and no other."""
     texts = list(map(str, found))
     check_no_name_twice(texts, "X")
     if len({len(column) for column in columns}) > 1:
@@ -187,7 +177,6 @@ def places_of(names: Iterable[str]) -> dict[str, list[int]]:
 
 
 def single(names: Iterable[str]) -> list[str]:
-    """Return the names that are over one column alone, in the file's order."""
     return [name for name, places in places_of(names).items() if len(places) == 1]
 
 
@@ -206,7 +195,6 @@ def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str
 
 
 def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
-    """Raise SchemaError if records lack columns that the schema declares, or have others."""
     names = list(lacking or others)
     them = it_or_them(names)
     what = f"the column{'s' if len(names) > 1 else ''} {listed(names)}, which"
@@ -228,11 +216,6 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
     rows, matrix = as_list(X), None
     if rows is None:
         matrix, holds = _plain(X)
-        if matrix.dtype.names is not None:
-            raise ConfigurationError(
-                "X is a structured array, whose elements are whole records, not cells. Pass a mapping of its columns, as "
-                "{name: X[name] for name in X.dtype.names}."
-            )
         if matrix.ndim != 2:
             raise _not_a_table(f"X has {matrix.ndim} dimension{'' if matrix.ndim == 1 else 's'}")
         n_rows, columns = len(matrix), [array_column(cells, holds) for cells in matrix.T]
@@ -257,7 +240,6 @@ def _by_place(X: Any, names: Sequence[str] | None) -> Columns:
 
 
 def _row(row: Any) -> list[Any]:
-    """Return the cells of a row, none if it is no list, tuple or array of cells."""
     kind = type(row)
     try:
         if issubclass(kind, np.ndarray):  # element by element: tolist would turn some dates into integers
@@ -278,10 +260,7 @@ def _not_a_table(what: str) -> ConfigurationError:
 
 
 def read_labels(y: Any, entry: Declared | None = None) -> Cells:
-    """Return the labels as cells, or raise ConfigurationError unless ``y`` is one column.
-
-    SchemaError if its type cannot hold what ``entry`` declares.
-    """
+    """Return the labels as cells, or raise ConfigurationError unless ``y`` is one column."""
     if y is None:
         raise ConfigurationError(
             "This estimator requires y to be passed, but the target y is None. Pass one label per record."
@@ -333,7 +312,6 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
 
 
 def read_records(X: Any, y: Any, features: Mapping[str, Declared], entry: Declared | None) -> tuple[Columns, Cells]:
-    """Return at least one record as columns in the order of the features, and one label for each; errors as in both readers."""
     check_same_order(X, y, "y")
     columns, labels = read_columns(X, features, allow_empty=False), read_labels(y, entry)
     if columns.n_rows != len(labels):

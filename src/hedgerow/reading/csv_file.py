@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
+from hedgerow.reading.columns import single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
 from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts
 
@@ -42,7 +43,6 @@ class FileForm:
     categories: frozenset[str] = frozenset()
 
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
-        """Return what is given, otherwise what is so far."""
         return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
 
     @property
@@ -54,7 +54,6 @@ COMMAS = FileForm()
 
 
 def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
-    """Return a file of gzip or Zstandard as what is packed in it, any other file as it is."""
     head = file.read(len(ZSTANDARD))
     if file.seekable():
         file.seek(0)
@@ -98,25 +97,16 @@ class CSVFile:
     line. Any other quote is an ordinary character. A byte outside the encoding affects its own cell only. Blank lines
     are skipped. A record whose number of cells is not the header's, or with a quote that does not close, has no cells: a fit
     leaves it out with every record whose label is missing, and a prediction has a line for it. The names of the columns are on
-    one line, and read without the white space around them.
+    one line, and read without the white space around them. A name over several columns is that of none.
 
-    Attributes
-    ----------
-    header : tuple of str
-        The names over the columns. A name over several columns is that of none: ``batches`` passes over them.
-    malformed : int
-        How many records so far had no cells, because their line could not be split as the header.
-    open_quotes : int
-        How many of them had a quote that does not close.
-    unreadable : Counter
-        How many cells so far, by column, had bytes that the encoding does not know. These counts are data: only
-        ``hedgerow schema`` and predictions, which have no guarantee, show them.
+    ``malformed``, ``open_quotes`` and ``unreadable`` are data: only ``hedgerow schema`` and predictions, which have no guarantee,
+    show them.
     """
 
     def __init__(self, file: BinaryIO, form: FileForm, place: str) -> None:
         self._form, self._file = form, file
-        self.malformed = self.open_quotes = 0
-        self.unreadable: Counter[str] = Counter()
+        self.malformed = self.open_quotes = 0  # records without cells so far, and those of them with an open quote
+        self.unreadable: Counter[str] = Counter()  # cells so far, by column, with bytes that the encoding does not know
         try:
             separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         except UnicodeEncodeError:
@@ -143,7 +133,6 @@ class CSVFile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no record, before any is read by ``batches``."""
         first = next(self._blocks, None)
         self._blocks = chain([] if first is None else [first], self._blocks)
         return first is None
@@ -155,12 +144,8 @@ class CSVFile:
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
-        number = Counter(self.header)
-        kept = [
-            (place, name)
-            for place, name in enumerate(self.header)
-            if (number[name] == 1 if names is None else name in names)
-        ]
+        wanted = set(single(self.header) if names is None else names)
+        kept = [(place, name) for place, name in enumerate(self.header) if name in wanted]
         for block in self._blocks:
             yield {name: block[place] for place, name in kept}
 
@@ -231,7 +216,6 @@ class CSVFile:
             length = usual if position else 2 * len(data)  # a record longer than the buffer
 
     def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
-        """Return whether all bytes up to the end of the last line are of the encoding, without replacement characters."""
         if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
             return True
         raw = data.tobytes()
@@ -240,7 +224,6 @@ class CSVFile:
     def _checked(
         self, data: Bytes, starts: Any, stops: Any, counts: npt.NDArray[np.int64], whole_text: bool
     ) -> list[Texts]:
-        """Return the columns without the cells of blank lines, and count what could not be read."""
         for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
             blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
             counts[row] = 0 if blank else 1

@@ -121,13 +121,11 @@ class NumberFormat:
 
     @lazy
     def numbers(self) -> Callable[[Cells], npt.NDArray[np.float64]]:
-        """What reads the cells of a column as float64, NaN where there is no number."""
         if self.amounts:  # the kernel takes what begins with a letter for no number
             return Rule(self.number, np.float64, floats=True, numbers=numbers)
         return number_rule(self.number, self.decimal, self.thousands)
 
     def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
-        """Return the numbers among the markers of missing cells."""
         markers = np.fromiter(map(self.number, missing), dtype=np.float64, count=len(missing))
         return markers[~np.isnan(markers)]
 
@@ -187,7 +185,6 @@ class DateFormat:
         return np.array([code for piece in pieces for code in places.get(piece, piece.encode())], dtype=np.int64)
 
     def moment(self, text: str) -> datetime | None:
-        """Return the moment that a text in this format denotes, None if it is in another format."""
         found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
@@ -203,10 +200,7 @@ class DateFormat:
 
 
 def microseconds(cell: object, form: DateFormat | None = None) -> int:
-    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``.
-
-    ``form`` is the format of text that is not in ISO 8601. None: no such text is read.
-    """
+    """Return the moment of one cell, in microseconds since 1970 rounded down, or ``NO_MOMENT``."""
     try:
         key = category_key(cell) if form is None else plain_cell(cell)  # as a category, "01.02" is a number
         text = key.strip(SPACE) if isinstance(key, str) else ""
@@ -223,7 +217,6 @@ def microseconds(cell: object, form: DateFormat | None = None) -> int:
 
 
 def date_text(count: int, unit: Unit) -> str:
-    """Return the text of this number of days or seconds since 1970; ``microseconds`` reads it."""
     moment = EPOCH + timedelta(seconds=count * SECONDS[unit])
     return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
 
@@ -241,9 +234,7 @@ def date_reader(
     fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
 
-    def of_texts(texts: Texts) -> npt.NDArray[np.int64]:
-        return texts.moments(moment, fields, NO_MOMENT, letters=letters)
-
+    of_texts = partial(Texts.moments, moment=moment, fields=fields, none=NO_MOMENT, letters=letters)
     rule = Rule(moment, np.int64, of_texts, lambda cells: np.full(cells.shape, NO_MOMENT), floats=True)
 
     def read(cells: Cells) -> npt.NDArray[np.float64]:
@@ -271,11 +262,9 @@ def checked_encoding(encoding: Any) -> str | None:
         return None
     try:
         name = codecs.lookup(encoding).name
-        plain = bytes(range(128))
-        fits = plain.decode(name) == plain.decode("ascii")
-        if name != "utf-8":
-            fits = fits and all(len(bytes([byte]).decode(name, "replace")) == 1 for byte in range(256))
-            fits = fits and len(b"\xe4\xc3\xa4".decode(name, "replace")) == 3
+        sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
+        text = sample.decode(name, "replace")
+        fits = name == "utf-8" or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
     except (LookupError, TypeError, ValueError, AttributeError):
         fits = False
     if not fits:

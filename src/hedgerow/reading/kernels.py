@@ -221,7 +221,6 @@ def _are_digits(word):
 
 @compiled
 def _number(word):
-    """Return the number that eight digits are, the first as the lowest byte."""
     pairs = (word - DIGITS) * np.uint64(10) + ((word - DIGITS) >> np.uint64(8))
     fours = np.uint64(0x000000FF000000FF)
     high = (pairs & fours) * np.uint64(100 + (1000000 << 32))

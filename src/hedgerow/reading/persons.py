@@ -139,7 +139,6 @@ def person_ids(cells: Cells, key: bytes, missing: Sequence[str] = ()) -> Ids:
 
 
 def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
-    """Return records without a column that is no feature, and that column; None if X has no such column."""
     if name is None or isinstance(X, Columns):
         return X, None
     if isinstance(X, Mapping):
@@ -153,7 +152,6 @@ def without_column(X: Any, name: str | None) -> tuple[Any, Any]:
 
 
 def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
-    """Return records without the column of persons that the schema names, and that column or the given one."""
     X, own = without_column(X, person)
     if person is None:
         return X, groups
@@ -171,11 +169,7 @@ def split_groups(X: Any, groups: Any, person: str | None) -> tuple[Any, Any]:
 def read_groups(
     groups: Any, rows: int, missing: Sequence[str], person: str | None = None, *, warn: bool = True
 ) -> Groups | None:
-    """Return the person of each record; None without groups.
-
-    Raise ConfigurationError if there is not one id per record in one column, or the column is not ``person``; warn of a column
-    of floats, because ids such as 1.10 or 007 were lost when it was read.
-    """
+    """Return the person of each record; None without groups."""
     if groups is None:
         return None
     name: Any = getattr(groups, "name", None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from glob import glob, has_magic
+from glob import escape, glob, has_magic
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
+from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
 from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
@@ -34,10 +34,7 @@ from hedgerow.texts import listed
 
 @dataclass(frozen=True)
 class Layout:
-    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV.
-
-    ``ignored`` columns need not be there.
-    """
+    """The column of the labels, that of the persons, if any, the columns to drop, and the format of CSV."""
 
     label: str
     drop: tuple[str, ...] = ()
@@ -50,32 +47,25 @@ class Layout:
         return (self.label, *self.drop) if self.group is None else (self.label, *self.drop, self.group)
 
     def block(self, batch: Any, share: float | None = None) -> Block:
-        """Return a batch by its parts, or raise SchemaError where columns are absent."""
         columns = as_columns(batch)
-        self.check(columns)
-        others = {*self.others, *self.ignored}
-        X = {name: column for name, column in columns.items() if name not in others}
-        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
-
-    def check(self, names: Iterable[str]) -> None:
-        there = set(names)
-        lacking = [name for name in self.others if name not in there]
-        if lacking:
+        if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
                 f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
                 "columns."
             )
+        others = {*self.others, *self.ignored}
+        X = {name: column for name, column in columns.items() if name not in others}
+        return Block(X, columns[self.label], share, None if self.group is None else columns[self.group])
 
 
 def as_columns(batch: Any) -> Mapping[str, Any]:
-    """Return a table by its columns, or raise ConfigurationError if it is none."""
     if isinstance(batch, Mapping):
         return batch
     frame = None if isinstance(batch, str | bytes) else as_native(batch, "a batch")
     if not isinstance(frame, nw.DataFrame):
         raise ConfigurationError(
-            f"a batch is {_kind(batch)}, but it must be a pandas, polars or pyarrow table, or a mapping of columns. A list of "
-            "paths is read by hr.Records.from_parquet or from_csv."
+            f"a batch is {type(batch).__module__}.{type(batch).__name__}, but it must be a pandas, polars or pyarrow table, or a "
+            "mapping of columns. A list of paths is read by hr.Records.from_parquet or from_csv."
         )
     columns = {column.name: column.to_native() for column in frame.iter_columns()}
     if len(columns) < frame.shape[1]:
@@ -95,19 +85,23 @@ class Block:
     groups: Any = None
 
 
-def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], ending: str) -> tuple[Path, ...]:
+def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *endings: str) -> tuple[Path, ...]:
     """Return the files that a path, a pattern (in the order of their names), a folder or a list of paths names.
 
-    Of a folder these are the files of that ending. ConfigurationError if there is none, or one is named twice.
+    Of a folder these are the files of those endings. ConfigurationError if there is none, or one is named twice.
     """
     named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     if not all(isinstance(path, str | os.PathLike) for path in named):
-        raise wrong_kind("from_parquet" if ending == ".parquet" else "from_csv", "a path or a sequence of paths", paths)
+        raise wrong_kind(
+            "from_parquet" if ".parquet" in endings else "from_csv", "a path or a sequence of paths", paths
+        )
     files = [Path(path) for path in named]
     if isinstance(paths, str | os.PathLike):
-        pattern = os.path.join(paths, f"*{ending}") if os.path.isdir(paths) else os.fspath(paths)
-        if has_magic(pattern) and not os.path.exists(pattern):
-            files = [Path(name) for name in sorted(glob(pattern))]
+        patterns = [os.fspath(paths)]
+        if os.path.isdir(paths):
+            patterns = [os.path.join(escape(patterns[0]), f"*{ending}") for ending in endings]
+        if os.path.isdir(paths) or (has_magic(patterns[0]) and not os.path.exists(paths)):
+            files = [Path(name) for name in sorted(name for pattern in patterns for name in glob(pattern))]
     if not files:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
     try:
@@ -122,7 +116,6 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], e
 
 
 def is_frame_of(given: Any, package: str) -> bool:
-    """Return whether an object is a frame of a cluster, of "dask" or "pyspark". Nothing is imported."""
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0].removesuffix("_expr") == package
         for kind in type(given).__mro__
@@ -130,18 +123,12 @@ def is_frame_of(given: Any, package: str) -> bool:
 
 
 def wrong_kind(constructor: str, what: str, given: Any) -> ConfigurationError:
-    """Return the error for an object that a constructor of hr.Records does not take."""
+    kind = f"{type(given).__module__}.{type(given).__name__}"
     return ConfigurationError(
-        f"hr.Records.{constructor} got {_kind(given)}, but it takes {what}. Files are read by hr.Records.from_parquet and "
-        "from_csv, readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a "
-        "cluster by from_dask and from_spark; a table in memory and its labels go to fit as they are."
+        f"hr.Records.{constructor} got {kind}, but it takes {what}. Files are read by hr.Records.from_parquet and from_csv, "
+        "readers, queries and iterables of tables (such as polars' collect_batches()) by from_batches, frames of a cluster by "
+        "from_dask and from_spark; a table in memory and its labels go to fit as they are."
     )
-
-
-def _kind(given: Any) -> str:
-    """Return the class of an object with its package, as frames of all packages have one name."""
-    package = type(given).__module__.partition(".")[0]
-    return type(given).__name__ if package == "builtins" else f"{package}.{type(given).__name__}"
 
 
 class Files:
@@ -162,14 +149,11 @@ class Files:
         self._seen = [_status(path) for path in paths]
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
-        """Raise SchemaError unless the columns and their declared types are the schema's, ConfigurationError without a record."""
         self._check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
         for path in self.paths:
             with self._opened(path, layout.form) as table:
-                check_no_name_twice(table.header, path)
-                layout.check(table.header)
                 check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
                 check_types(table, features, layout.label, labels)
                 is_empty = is_empty and table.is_empty
@@ -183,7 +167,7 @@ class Files:
                 "column with one type in all files, ids best as text."
             )
         if is_empty:
-            raise _no_records()
+            raise no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         for batch, share in batches_of(self._tables(layout.form), [seen[2] for seen in self._seen]):
@@ -205,35 +189,16 @@ class Files:
             with self._opened(path, form) as table:
                 yield table
 
-    @contextmanager
-    def _opened(self, path: Path, form: FileForm) -> Iterator[TableFile]:
-        form = form.replaced(self._separator, self._encoding)
-        with ExitStack() as stack:
-            with _naming(path):
-                table = stack.enter_context(open_table(path, form, parquet=self._parquet))
-            yield table
+    def _opened(self, path: Path, form: FileForm) -> AbstractContextManager[TableFile]:
+        return open_table(path, form.replaced(self._separator, self._encoding), parquet=self._parquet)
 
     def _check_unchanged(self) -> None:
         for path, seen in zip(self.paths, self._seen, strict=True):
-            with _naming(path):
-                status = _status(path)
-            if status != seen:
+            if _status(path) != seen:
                 raise ConfigurationError(
                     f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
                     "the records anew, when nobody writes the files."
                 )
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system about a file into one that names the file and the remedy."""
-    try:
-        yield
-    except OSError as error:
-        what = "is gone" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise ConfigurationError(
-            f"{path}, a part of these records, {what} since they were named. Put it back, or make the records anew without it."
-        ) from None
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -259,7 +224,7 @@ def _stored_as(column: Any) -> str | None:
     return None if types.is_null(kind) else str(kind)
 
 
-def _no_records() -> ConfigurationError:
+def no_records() -> ConfigurationError:
     return ConfigurationError("there are no records, but a fit rests on there being one. Add records.")
 
 
@@ -296,7 +261,7 @@ class Batches:
             if declared:
                 read_labels(block.y, labels)
         if not head or not _rows(head[-1]):
-            raise _no_records()
+            raise no_records()
 
     def blocks(self, layout: Layout) -> Iterator[Block]:
         return (layout.block(batch) for batch in self.tables())
@@ -307,7 +272,6 @@ class Batches:
         return chain(head, rest)
 
     def _first(self) -> list[Mapping[str, Any]]:
-        """Return the batches up to the first that has a record; the others wait."""
         if self._head is not None:
             return self._head
         if self._once and self._opened:
@@ -348,7 +312,6 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_batches(given: Any) -> None:
-    """Raise ConfigurationError unless an object is a table, an Arrow stream, or an iterable that is no column or text."""
     if (
         is_frame_of(given, "dask")
         or is_frame_of(given, "pyspark")

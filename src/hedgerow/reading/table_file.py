@@ -89,11 +89,7 @@ def is_parquet(path: str | PathLike[str]) -> bool:
 def open_table(
     path: str | PathLike[str], form: FileForm = COMMAS, *, parquet: bool | None = None
 ) -> Iterator[TableFile]:
-    """Open a file of records, read the names of its columns and leave the records to ``batches``.
-
-    Without ``parquet``, the name tells the format. Raise SchemaError when the header is absent, FileFormatError when it is not
-    text in the encoding of CSV, or a Parquet file is none or damaged; never because of what a record holds.
-    """
+    """Open a file of records, read the names of its columns and leave the records to ``batches``."""
     with open(path, "rb") as file:
         if is_parquet(path) if parquet is None else parquet:
             yield ParquetFile(file, path, form.categories)
@@ -104,26 +100,15 @@ def open_table(
 def read_table(
     path: str | PathLike[str], form: FileForm = COMMAS, check: Callable[[TableFile], None] | None = None
 ) -> Columns:
-    """Return the columns of a file by name, in the file's order; errors as in ``open_table``.
-
-    ``check`` may raise what speaks against the header or the declared types, before a record is read.
-    """
+    """Return the columns of a file by name, in the file's order; errors as in ``open_table``."""
     with open_table(path, form) as table:
         if check is not None:
             check(table)
-        return whole([table])
+        return whole([table], table.batches())
 
 
-def whole(
-    tables: Sequence[TableFile],
-    sizes: Sequence[int] = (0,),
-    progress: Callable[[float | None], None] = lambda share: None,
-) -> Columns:
-    """Return the remaining records of open files with the same columns, one after another."""
-    batches: list[Columns] = []
-    for batch, share in batches_of(tables, sizes):
-        batches.append(batch)
-        progress(share)
+def whole(tables: Sequence[TableFile], given: Iterable[Columns]) -> Columns:
+    batches = list(given)
     if not batches:
         types = tables[0].types()
         return {name: types[name] for name in single(tables[0].header)}
@@ -164,7 +149,6 @@ def guess_format(path: str | PathLike[str], separator: str | None = None) -> Fil
     text = b"".join(lines).removeprefix(codecs.BOM_UTF8)
 
     def fit(separator: str) -> tuple[float, int]:
-        """Return how many records have the first one's number of cells, if it is more than one, and that number."""
         widths = [count for count in cell_counts(text, separator.encode(), LINES) if count != OPEN_QUOTE]
         width = widths[0] if widths else 0
         return (widths.count(width) / len(widths) if width > 1 else 0.0, width)
@@ -188,10 +172,7 @@ def compare_header(header: Sequence[str], wanted: Iterable[str], data: object) -
 def check_header(
     table: TableFile, wanted: Iterable[str], data: object, *, more: bool = False, ignored: Sequence[str] = ()
 ) -> None:
-    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored.
-
-    With ``more``, others may be there.
-    """
+    """Raise SchemaError unless the columns are the wanted ones, in any order, each once, and some that are ignored."""
     lacking, others = compare_header(table.header, wanted, data)
     refuse(data, lacking, () if more else [name for name in others if name not in ignored])
 
@@ -199,7 +180,6 @@ def check_header(
 def check_types(
     table: TableFile, features: Mapping[str, Declared], target: str | None = None, labels: Declared | None = None
 ) -> None:
-    """Raise SchemaError if a column's declared type, which is public, cannot be what the schema declares of it."""
     types = table.types()
     read_columns({name: types[name] for name in features}, features)
     if target in types:
@@ -207,7 +187,6 @@ def check_types(
 
 
 def unread(tables: Sequence[TableFile]) -> list[str]:
-    """Return warnings for the records' owner: what could not be read of files so far."""
     names = dict.fromkeys(name for table in tables for name in table.header)
     unreadable = sum((table.unreadable for table in tables), Counter[str]())
     open_quotes = sum(table.open_quotes for table in tables)

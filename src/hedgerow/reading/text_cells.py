@@ -64,7 +64,6 @@ class Texts:
         return self.astype(object if dtype is None else dtype)
 
     def numbered(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Number distinct texts; return the row of the first cell of each, and the number of each cell."""
         firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         count, slots = -1, 256
         while count < 0:  # few texts have a table that stays in the first cache
@@ -169,7 +168,6 @@ def joined(cells: Sequence[Any]) -> Texts | None:
 
 
 def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
-    """Return texts and the code of each as ``look_up`` takes them."""
     bits = max(4, (4 * len(known)).bit_length())
     slots = (1 << bits) + len(known) + 1
     words, lengths = np.zeros(slots, dtype=np.uint64), np.full(slots, -1, dtype=np.int64)

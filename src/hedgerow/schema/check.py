@@ -5,8 +5,6 @@ No fit calls this. Records to be predicted are the caller's own, so they may be 
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -15,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.reading.cells import CategoryReader, Cells, known_key
+from hedgerow.reading.cells import CategoryReader, Cells
 from hedgerow.reading.columns import read_columns, read_labels
-from hedgerow.reading.text_cells import Texts
-from hedgerow.schema.features import Categorical, Feature, Numeric, Value
+from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.texts import listed, printable, short_repr
 
 FIRST_ROWS, BLOCK_ROWS = 512, 65_536
@@ -26,7 +23,6 @@ FEW = 10  # records; fewer do not show that a column is wrong, since a category 
 NEARLY_ALL = 0.95
 HARDLY_ANY = 0.05  # of the present cells
 IN_ORDER = 0.2  # of the present cells so far; if more are in order, a prediction reads the column no further
-MOST_SPELLINGS = 10  # spellings that a finding lists
 KINDS = ("missing", "undeclared", "below", "above")
 
 NOT_PRIVATE = (
@@ -47,23 +43,12 @@ class ColumnReport:
     ----------
     missing, undeclared, below, above : int
         How many cells are missing, of no declared value, below the range, and above it.
-    spellings : tuple of (str, value)
-        Undeclared texts, each with the declared value from which it differs only in case, white space or punctuation.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"age": hr.Integer(0, 120)}, classes=["no", "yes"])
-    >>> report = schema.check({"age": [34, 999, None]}, ["no", "yes", "no"])
-    >>> report.features["age"].missing, report.features["age"].above
-    (1, 1)
     """
 
     missing: int
     undeclared: int
     below: int
     above: int
-    spellings: tuple[tuple[str, Value], ...] = ()
 
     __repr__ = short_repr
 
@@ -86,14 +71,6 @@ class SchemaReport:
         Whether there are labels, but none is one of the classes, or an outcome.
     findings : tuple of str
         Serious problems, one sentence each.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> schema = hr.Schema({"age": hr.Integer(0, 120)}, classes=["no", "yes"])
-    >>> report = schema.check({"age": [34, 999, None]}, ["no", "yes", "no"])
-    >>> report.records, report.unread
-    (3, ())
     """
 
     records: int
@@ -106,7 +83,6 @@ class SchemaReport:
     __repr__ = short_repr
 
     def table(self) -> Iterator[str]:
-        """Yield the lines of the counts."""
         rows = {printable(name): column for name, column in self.features.items()}
         width = max(map(len, rows), default=0)
         yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in KINDS)
@@ -129,7 +105,7 @@ class SchemaReport:
 class _Tally:
     """Count the cells of one column, of features or labels, block by block. The column has a range or values."""
 
-    def __init__(self, feature: Feature, missing: Sequence[str], *, spellings: bool) -> None:
+    def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
@@ -137,16 +113,11 @@ class _Tally:
         self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
         as_text = isinstance(feature, Categorical) and feature.as_text
         self._reader = CategoryReader(self.values, markers, as_text=as_text)
-        texts = [value for value in self.values if spellings and isinstance(known_key(value), str)]
-        counts = Counter(map(_fold, texts))
-        self._folds = {fold: value for value in texts if (fold := _fold(value)) and counts[fold] == 1}
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
-        self._spellings: dict[str, Value] = {}
 
     @property
     def unread(self) -> int:
-        """The number of cells that are not of a declared form."""
         return int(self.codes[len(self.values) :].sum())
 
     @property
@@ -168,20 +139,13 @@ class _Tally:
         if self._unmarked is not None:  # a marker in another spelling, such as 31.12.9999
             codes[~np.isnan(self._unmarked(cells))] = self._reader.missing
         self.codes += np.bincount(codes, minlength=len(self.codes))
-        if self._folds:
-            odd = cells[codes == self._reader.undeclared]
-            for cell in odd.distinct()[0] if isinstance(odd, Texts) else odd:
-                key = known_key(cell)
-                if isinstance(key, str) and len(self._spellings) < MOST_SPELLINGS and _fold(key) in self._folds:
-                    self._spellings[key] = self._folds[_fold(key)]
 
     def report(self, malformed: int) -> ColumnReport:
         """Return the counts, given the number of lines that have no cells at all."""
         missing, undeclared = self.codes[len(self.values) :].tolist()
-        return ColumnReport(missing - malformed, undeclared, self.below, self.above, tuple(self._spellings.items()))
+        return ColumnReport(missing - malformed, undeclared, self.below, self.above)
 
     def coverage(self, column: str, fewest: int = 1) -> Iterator[str]:
-        """Yield what is wrong with the whole column, if it has the fewest cells that show it."""
         known, few = self.cells - self.unread, "hardly any" if self.cells > self.unread else "no"
         if self.cells and known <= HARDLY_ANY * self.present:
             if self.range is not None and self.present:
@@ -197,17 +161,6 @@ class _Tally:
                 f"nearly all numbers of {column} lie outside the range that the schema declares, and are read as its ends. Are "
                 "they in another unit, or scaled?"
             )
-
-    def spelled(self, column: str) -> Iterator[str]:
-        if self._spellings:
-            pairs = ", ".join(f"{text!r} for {value!r}" for text, value in self._spellings.items())
-            yield f"{column} has values in another spelling than the schema's, which are undeclared: {pairs}. Spell them alike."
-
-
-def _fold(value: Value) -> str:
-    """Return a text without case, white space, punctuation and differences of Unicode form, to compare spellings."""
-    alike = unicodedata.normalize("NFKC", str(value)).casefold()
-    return "".join(character for character in alike if character not in " \t\r\n\u00a0_-.,;:'\"")
 
 
 class Checker:
@@ -225,8 +178,8 @@ class Checker:
         quick: bool = False,
     ) -> None:
         self._features, self._quick = features, quick
-        self._tallies = {name: _Tally(feature, missing, spellings=not quick) for name, feature in features.items()}
-        self._labels = None if labels is None else _Tally(labels, missing, spellings=True)
+        self._tallies = {name: _Tally(feature, missing) for name, feature in features.items()}
+        self._labels = None if labels is None else _Tally(labels, missing)
         self._records = 0
 
     def add(self, X: Any, y: Any = None) -> None:
@@ -252,17 +205,13 @@ class Checker:
         return [text for name, tally in tallies for text in tally.coverage(f"the column {shown(name)}", FEW)]
 
     def report(self, place: str, remedy: str, malformed: int = 0) -> SchemaReport:
-        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all.
-
-        Findings name the source of labels as ``place``, such as "y", and suggest ``remedy`` besides correcting the schema.
-        """
+        """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
         findings: tuple[str, ...] = (
             "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
             "ends, or is another character the separator?",
         )
         if not 0 < self._records <= malformed:
-            columns = [(f"the column {name!r}", tally) for name, tally in self._tallies.items()]
-            about = [text for name, tally in columns for text in (*tally.coverage(name), *tally.spelled(name))]
+            about = [text for name, tally in self._tallies.items() for text in tally.coverage(f"the column {name!r}")]
             findings = (*self._about_labels(place, remedy), *about)
         return SchemaReport(
             records=self._records,
@@ -294,4 +243,3 @@ class Checker:
             yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"
         if labels.range is not None and 2 * declared >= self._records:
             yield from labels.coverage(place)
-        yield from labels.spelled(place)

@@ -77,7 +77,6 @@ class Encoder:
 
     @lazy
     def _reader_of(self) -> Callable[[int], Callable[[Cells], npt.NDArray[Any]]]:
-        """The reader of a feature's cells, by its number; arrays of numbers need none."""
         features, missing = [*self.schema.features.values()], self.schema.missing
         return cache(lambda feature: features[feature].reader(missing))
 
@@ -97,10 +96,7 @@ class Encoder:
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any) -> Codes:
-        """Return the codes of all records, as a C-ordered array of shape (records, features).
-
-        ``X`` is whatever ``read_columns`` reads; errors are those of that function. No content of a cell is an error.
-        """
+        """Return the codes of all records, as a C-ordered array of shape (records, features)."""
         codes: Codes = self.answers(X, np.asarray)
         return codes
 
@@ -154,8 +150,6 @@ class Encoder:
 
 
 class _Pass:
-    """One pass over records: how each column is read."""
-
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
@@ -239,11 +233,7 @@ def slots_of(
 
 
 def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
-    """Return records as float64 for learners without a guarantee, as an array of shape (records, features).
-
-    Numbers are neither clipped nor binned. NaN is missing. Categories are their codes, including those of missing and
-    undeclared cells.
-    """
+    """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
     for i, feature in enumerate(schema.features.values()):
@@ -252,7 +242,6 @@ def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
 
 
 def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:
-    """Raise FileFormatError if lists and tables of a schema's codes would take more memory than is allowed."""
     bins = max_bins if isinstance(max_bins, int) and 0 < max_bins <= MOST_BINS else USUAL_BINS
     codes = [
         (bins if feature.cuts is None else min(bins, len(feature.cuts) + 1)) + 1

@@ -46,7 +46,6 @@ def check_origin(origin: object, release: object, name: str = "origin") -> None:
 
 
 def check_reason(reason: object, name: str = "reason") -> None:
-    """Raise SchemaError unless the reason is None or a short text on one line."""
     if reason is None:
         return
     if not isinstance(reason, str) or not reason.strip() or len(reason) > LONGEST_REASON or not reason.isprintable():
@@ -57,7 +56,6 @@ def check_reason(reason: object, name: str = "reason") -> None:
 
 
 def missing_markers(given: Any) -> tuple[str, ...]:
-    """Return markers of missing cells, one text or several; SchemaError if one is no text."""
     markers = (given,) if isinstance(given, str) else tuple(given)
     for marker in markers:
         if not isinstance(marker, str):
@@ -165,8 +163,6 @@ class Numeric(_Entry):
     def __post_init__(self) -> None:
         super().__post_init__()
         NumberFormat(self.decimal, self.thousands)
-        if self.low is None or self.high is None:
-            raise SchemaError(f"A numeric feature {NO_RANGE}")
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
         if high <= low:
             raise SchemaError(
@@ -202,7 +198,6 @@ class Numeric(_Entry):
         return cuts or None
 
     def _has_value_from(self, cut: float) -> bool:
-        """Whether the bin from a cut, or from the low end, to the high end has values."""
         return cut < self.high
 
     @property
@@ -320,7 +315,6 @@ class Categorical(_Entry):
 
     @property
     def key(self) -> Callable[[object], Key]:
-        """What cells and values are compared as."""
         return text_key if self.as_text else category_key
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.int32]]:
@@ -396,14 +390,12 @@ def _check_code(code: int, n_codes: int) -> None:
 
 
 def _short(value: Any) -> str:
-    """Return floats, also those of a list, exactly and without a needless decimal point, other values as Python writes them."""
     if isinstance(value, list):
         return f"[{', '.join(map(_short, value))}]"
     return repr(value).removesuffix(".0") if isinstance(value, float) else repr(value)
 
 
 def _texts(ends: list[float]) -> list[str]:
-    """Return the ends of bins with six digits, or with as many digits as distinguish them."""
     for digits in range(6, 17):
         texts = [f"{end:.{digits}g}" for end in ends]
         if len(set(texts)) == len(ends):

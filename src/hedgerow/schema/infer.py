@@ -82,23 +82,19 @@ class Column:
         return int(self.counts.sum())
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Column:
-        """Return a column of some of the cells."""
         names = ("cells", "counts", "numbers", "seconds", "are_truths")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     def records_with(self, values: Sequence[Value]) -> npt.NDArray[np.int64]:
-        """Return how many records have each of these values."""
         codes = CategoryReader(values).codes(self.cells)
         return np.bincount(codes, self.counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
 
 def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> Column:
-    """Return a column; a form of its text is recognized if it reads this share of the distinct texts."""
     return _column(*_distinct(cells), missing, share)
 
 
 def _distinct(cells: Cells) -> tuple[Cells, npt.NDArray[np.int64]]:
-    """Return cells, text once, and how many records have each."""
     if isinstance(cells, Texts):
         distinct, places = cells.distinct()
         return distinct, np.bincount(places, minlength=len(distinct))
@@ -137,7 +133,6 @@ def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str],
 
 
 def _read(cells: Cells, form: Form | None) -> Floats:
-    """Return cells as numbers, or as seconds since 1970 by a format of dates, or by none but ISO 8601."""
     if isinstance(form, NumberFormat):
         return form.numbers(cells)
     return date_reader("second", (), form)(cells)
@@ -173,7 +168,6 @@ def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
 
 
 def question_of(column: Column) -> list[str]:
-    """Return the owner's question, if several forms read all cells, but as other values."""
     if len(column.forms) < 2:
         return []
     taken, *others = map(_named, column.forms)

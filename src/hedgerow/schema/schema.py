@@ -128,7 +128,6 @@ class Schema:
 
     @property
     def file_form(self) -> FileForm:
-        """How files of these records are read."""
         labels = {self.target} if isinstance(self.target, str) and self.outcome is None else set()
         categories = {name for name, feature in self.features.items() if isinstance(feature, Categorical)}
         return FileForm(categories=frozenset(categories | labels)).replaced(self.delimiter, self.encoding)
@@ -228,7 +227,6 @@ class Schema:
         )
 
     def without_ignored(self, X: Any) -> Any:
-        """Return records without the columns to ignore."""
         for name in self.ignore:
             X = without_column(X, name)[0]
         return X
@@ -309,7 +307,7 @@ class Schema:
         -------
         SchemaReport
             For each column, the numbers of cells that are missing, undeclared or out of range. It also lists the columns of which
-            no cell can be read, values in another spelling, and whether no label is one of the classes. It prints as a page.
+            no cell can be read, and whether no label is one of the classes. It prints as a page.
 
         Raises
         ------
@@ -322,8 +320,6 @@ class Schema:
         >>> report = schema.check({"age": [20, 95]}, ["No", "Yes"])
         >>> report.unlabeled, report.features["age"].above
         (True, 1)
-        >>> report.labels.spellings
-        (('No', 'no'), ('Yes', 'yes'))
         """
         X, own = without_column(self.without_ignored(without_column(X, self.person)[0]), self.target)
         y = own if y is None else y
@@ -466,11 +462,6 @@ def _checked_features(features: Any) -> dict[str, Feature]:
     for name, feature in features.items():
         if not isinstance(name, str) or not name:
             raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
-        if isinstance(feature, list | tuple | set | frozenset):
-            raise SchemaError(
-                f"feature {name!r} is a bare {type(feature).__name__}, which may mean values or a range. "
-                "Pass hr.Categorical([...]) for values, or hr.Numeric(low, high) for a range."
-            )
         if not isinstance(feature, Numeric | Categorical):
             raise SchemaError(f"feature {name!r} {NO_RANGE}")
     return dict(features)

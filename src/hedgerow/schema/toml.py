@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import tomllib
 from collections.abc import Mapping
@@ -31,7 +30,6 @@ LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
 
 
 def dump_toml(schema: Mapping[str, Any]) -> str:
-    """Return the TOML text of a schema given in the form of ``Schema.to_dict``."""
     lines = ["# What is public about the records. Nothing here may be read off them."]
     lines += [f"{key} = {_value(schema[key])}" for key in HEAD + ORIGINS if key in schema]
     tables = [("outcome", schema["outcome"])] if "outcome" in schema else []
@@ -53,20 +51,15 @@ def _value(value: Any) -> str:
 
 
 def read_toml(path: Place) -> str:
-    """Return the text of a TOML file or a binary file object, unless it is larger than any schema."""
     try:
         # UTF-8 takes up to four bytes for a character.
         content = read_place(path, 4 * LARGEST, "no schema needs as many, so correct it")
         return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
-    except FileNotFoundError:
-        way = "there is no such file; pass a TOML file that Schema.save or hedgerow schema init wrote"
-        raise FileNotFoundError(errno.ENOENT, way, str(path)) from None
     except UnicodeDecodeError:
         raise FileFormatError(f"{place_name(path)} is not UTF-8 text, as TOML must be. Save it as UTF-8.") from None
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:
-    """Return a schema in the form of ``Schema.to_dict``; ``place`` names the file in errors."""
     if len(text) > LARGEST:
         raise FileFormatError(f"{place} has {len(text)} characters, more than any schema needs. Correct it.")
     try:
@@ -99,7 +92,6 @@ def entry_of(feature: Feature) -> dict[str, Any]:
 
 
 def read_entry(entry: Mapping[str, Any], place: str) -> Feature:
-    """Return the feature that ``entry_of`` wrote; ``place`` names it in errors."""
     kind = entry.get("type", "categorical" if "values" in entry else "numeric")
     if not isinstance(kind, str) or kind not in KINDS:
         raise SchemaError(f"{place} has the type {kind!r}; write one of {list(KINDS)}.")
@@ -120,7 +112,6 @@ def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], p
 
 
 def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:
-    """Make a part of a schema. An error names the place from which it was read."""
     try:
         return make(*args, **kwargs)
     except SchemaError as error:

@@ -52,9 +52,7 @@ class Candidates:
             or np.any(at >= n_codes[feature])
             or sum(weight.tolist()) >= MOST_WEIGHT
         ):
-            raise ConfigurationError(
-                f"{NO_TESTS} a code, place or kind is none, or weights are too small or too large."
-            )
+            raise ConfigurationError(f"{NO_TESTS} a code, place, kind or weight is none.")
         arity, offsets = np.where(kind == EACH, n_codes[feature], 2), np.concatenate(([0], np.cumsum(n_codes)))
         # Copies that nobody can write to: a record must stay in one branch of each test.
         kinds = zip(("arity", "offsets", *KINDS), (np.int32, np.int64, *KINDS.values()), strict=True)
@@ -66,7 +64,6 @@ class Candidates:
         return len(self.feature)
 
     def branches(self, tests: npt.ArrayLike) -> npt.NDArray[np.uint16] | npt.NDArray[np.uint32]:
-        """Return the branch of each code for some of the tests, of shape (tests, codes)."""
         tests = np.asarray(tests)
         code = np.arange(int(self.n_codes.max()))
         out = np.empty((len(tests), len(code)), dtype=np.uint16 if len(code) <= 1 << 16 else np.uint32)
@@ -195,7 +192,6 @@ class InformationGain(Score):
 
     @lazy
     def table(self) -> Integers:
-        """The steps of n log2 n, for n from 0 to the cap, with increments that never descend."""
         n = np.arange(1, self.cap, dtype=np.float64)
         increments = (n + 1) * np.log2(n + 1) - n * np.log2(n)
         steps = np.maximum.accumulate(np.floor(increments * (1 << FRACTION_BITS)).astype(np.int64))
@@ -214,16 +210,9 @@ class Max(Score):
 
 @dataclass(frozen=True)
 class Error(Max):
-    """How many records majority labels would get wrong, below zero: one-sided, with range 1.
-
-    It is the majority score less the node's records, the same number for all tests, so selections have the same law.
-    """
+    """The majority score less the node's records, which selections do not see: it is the same number for all tests."""
 
     name = detail = "error score"
-
-    def score(self, histogram: Integers, candidates: Candidates, out: Integers) -> None:
-        super().score(histogram, candidates, out)
-        out -= histogram[:, : candidates.n_codes[0]].sum(axis=(1, 2))[:, None]
 
 
 CLASS_COUNTS = "class counts"  # the score of a leaf's label: one-sided, with range 1
@@ -274,8 +263,6 @@ BRANCH_SCORES: Mapping[str, BranchScore] = {"gini": Purity(), "max": Majority()}
 
 @dataclass(frozen=True, eq=False)
 class Specializations:
-    """What one selection chooses from."""
-
     line: Integers  # (places,): the code, counted through all features, that stands at each place of the line
     # For each specialization the places where its branches begin, ascending, and the place where the last one ends
     edges: Sequence[tuple[int, ...]]
@@ -287,12 +274,9 @@ class Specializations:
             sound = sound and len(edges) > 2 and min(np.diff(edges)) > 0
             sound = sound and edges[0] >= 0 and edges[-1] <= len(self.line)
         if not sound:
-            raise ConfigurationError(
-                "a selection needs specializations of two branches or more, each with a weight, ascending along the codes."
-            )
+            raise ConfigurationError("specializations need a weight and two branches or more, ascending along codes.")
 
     def scores(self, histogram: Integers, score: BranchScore) -> Integers:
-        """Return the score of each specialization on counts by code and class (codes of all features, classes)."""
         up_to = np.zeros((len(self.line) + 1, histogram.shape[1]), dtype=np.int64)
         np.cumsum(histogram[self.line], axis=0, out=up_to[1:])
         ends = np.cumsum([len(edges) for edges in self.edges])

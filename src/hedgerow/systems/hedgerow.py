@@ -59,17 +59,6 @@ class CellCurves:
     curves : ndarray of shape (2, ..., 2, codes, classes), for two classes (2, ..., 2, codes)
         A curve for each side of each cut, the first side first, in log-odds. For two classes: of the second class. NaN in cells
         that have another feature in bins.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
-    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
-    >>> part = model.interactions_[0].parts[0]
-    >>> part.curves.shape[-1] == len(part.labels)
-    True
     """
 
     feature: str
@@ -92,16 +81,6 @@ class Interaction:
         The part of the model that these rounds account for: the spread of their terms, as a share of the spread of all rounds.
     parts : tuple of CellCurves
         The released curves. Rounds with the same cuts and the same feature are summed.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
-    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
-    >>> model.interactions_[0].features
-    ('a', 'b')
     """
 
     features: tuple[str, ...]
@@ -121,17 +100,6 @@ class FeatureCurve(NamedTuple):
         The values that share each code.
     values : ndarray of shape (codes,) or (codes, classes)
         What they add, in log-odds or in the outcome's unit; in its log with the log link.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
-    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
-    >>> curve = model.feature_curve("a")
-    >>> len(curve.labels) == len(curve.values)
-    True
     """
 
     labels: list[str]
@@ -158,18 +126,7 @@ class FeatureCurve(NamedTuple):
 
 
 class Interactions(list[Interaction]):
-    """The interactions of a model, in descending order of share: a list of ``Interaction``.
-
-    Examples
-    --------
-    >>> import hedgerow as hr, numpy as np
-    >>> schema = hr.Schema({"a": hr.Numeric(0, 1), "b": hr.Numeric(0, 1)}, classes=["no", "yes"])
-    >>> X = np.random.default_rng(0).uniform(size=(4000, 2))
-    >>> y = np.where((X[:, 0] > 0.5) == (X[:, 1] > 0.5), "yes", "no")
-    >>> model = hr.HedgerowClassifier(epsilon=8, schema=schema, random_state=0).fit(X, y)
-    >>> list(model.interactions_.pairs)
-    [('a', 'b')]
-    """
+    """The interactions of a model, in descending order of share: a list of ``Interaction``."""
 
     @property
     def pairs(self) -> dict[tuple[str, str], float]:

@@ -320,17 +320,6 @@ def block_sums(words, keys, out):
 
 
 @compiled
-def largest(codes, out):
-    """Write the largest code of each feature.
-
-    IN codes (records, features).  OUT out (features,), which must be zero before.
-    """
-    for record in range(codes.shape[0]):
-        for feature in range(codes.shape[1]):
-            out[feature] = max(out[feature], codes[record, feature])
-
-
-@compiled
 def look_up(margins, labels, shift, table, out):
     """Write the weight of each record: table[m - shift], m its own class's margin less the largest of the others.
 

@@ -13,10 +13,9 @@ from hedgerow.arrays import Integers, check_shape, for_each, for_slices
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Coins
 from hedgerow.reading.columns import read_columns
-from hedgerow.schema import Encoder
 from hedgerow.scores import Candidates
 from hedgerow.table import kernels
-from hedgerow.table.reading import Coded, Keep, Reading
+from hedgerow.table.reading import Keep, Reading
 from hedgerow.table.table import (
     UNCUT,
     CellCounts,
@@ -121,10 +120,6 @@ class MemoryTable:
         self._margins = margins
         self._shares_codes = False
         self._seen: Seen | None = None
-
-    @classmethod
-    def of(cls, encoder: Encoder, X: Any, y: Any, keep: Keep | None = None) -> Self:
-        return cls.by(Coded(encoder), X, y, keep)
 
     @classmethod
     def by(cls, reading: Reading, X: Any, y: Any, keep: Keep | None = None) -> Self:

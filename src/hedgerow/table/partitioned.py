@@ -80,13 +80,11 @@ class Records:
 
     @lazy
     def table(self) -> MemoryTable:
-        """These records as a table of their own, without votes that wait."""
         margins = self.arrays.get(MARGINS)
         n_codes, n_classes = self._task.n_codes, self._task.n_classes
         return MemoryTable(self.codes, self.labels, n_codes, n_classes, self.first_row, margins=margins)
 
     def change(self, **arrays: npt.NDArray[Any]) -> None:
-        """Replace codes, labels or margins. Those of the partition itself do not change."""
         self.arrays.update(arrays)
         for name in (*arrays, "table"):
             self.__dict__.pop(name, None)
@@ -284,13 +282,6 @@ class Engine(Protocol):
         """Drop all that is kept of the records. There are no queries after this."""
 
 
-class NoisyEngine(Engine, Protocol):
-    """Where partitions are counted by owners, each of whom adds a share of noise to its answer."""
-
-    def ask(self, task: Task, noise: DiscreteGaussian | None = None) -> Integers:
-        """Return the sum of the answers of all partitions, each with its share of the noise."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Made:
     """A frontier that a command made, and the frontier before it. Both are needed to make it again."""
@@ -312,10 +303,7 @@ class Frontier:
 
 
 class PartitionedTable:
-    """Records in partitions behind an engine; see ``Table`` for its queries.
-
-    Every query goes to all partitions with the log of all commands, so an engine may repeat it on another worker.
-    """
+    """Records in partitions behind an engine, which may repeat queries: each has the log of all commands. See ``Table``."""
 
     def __init__(self, engine: Engine, n_codes: Integers, n_classes: int) -> None:
         self._engine, self.n_classes = engine, n_classes
@@ -414,7 +402,6 @@ class PartitionedTable:
             for_each(range(0, len(nodes), few), of_block)
 
     def close(self) -> None:
-        """Drop all that the engine keeps of the records. There may be no queries after this."""
         self._engine.close()
 
     def _tell(self, command: Command) -> None:
@@ -445,11 +432,12 @@ class PartitionedTable:
 class OwnersTable(PartitionedTable):
     """Records of owners who add the noise: it answers sums of channels, with noise in shares, and no other query."""
 
-    _engine: NoisyEngine
+    _engine: Any  # an ``Engine`` whose ``ask`` takes a noise as well, of which each owner adds a share
 
     def answer(self, query: Query) -> Integers:
         raise ConfigurationError("owners who add noise send sums with it, and nothing else.")
 
     def noisy_sums(self, query: Sums, noise: DiscreteGaussian) -> Integers:
         with self._lock:
-            return self._engine.ask(self._task(query), noise)
+            answer: Integers = self._engine.ask(self._task(query), noise)
+            return answer

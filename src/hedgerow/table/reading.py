@@ -95,10 +95,7 @@ def classes_of(encoder: Encoder, y: Any) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class OneClass:
-    """The part of a ``Reading`` that is the same for all whose records have one class or none.
-
-    Its name, which checksums belong to, is its own, since no other reading has the same codes.
-    """
+    """The part of a ``Reading`` of one class whose codes, and so whose name, no other reading has."""
 
     schema: Schema
     name: str = field(default_factory=lambda: secrets.token_hex(8), kw_only=True)
@@ -185,7 +182,6 @@ class Keep:
     part: PersonPart | None = None  # the part of all persons whose records may count; None: everybody's
 
     def of(self, counted: Mask) -> Mask:
-        """Return which records count, among those that would count without this rule; for records in memory."""
         assert self.groups.cells is not None
         ids = person_ids(self.groups.cells, os.urandom(32), self.groups.missing)
         if self.part is not None:

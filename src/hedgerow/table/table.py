@@ -89,8 +89,6 @@ class CodeGroups:
 
 @dataclass(frozen=True, eq=False)
 class CellBins:
-    """In each cell the groups of the codes of one feature."""
-
     feature: Integers  # (cells,)
     group: Integers  # (cells, codes): the group of each of the feature's codes, from 0 on. Columns beyond its codes are not read
 
@@ -118,18 +116,7 @@ class Layout:
 
     @property
     def n_parts(self) -> int:
-        """How many groups all cells have together."""
         return self.cells.n_cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
-
-
-class CellRule(Protocol):
-    """A public or released partition of all possible records into ``n_cells``."""
-
-    @property
-    def n_cells(self) -> int: ...
-
-    def cell(self, codes: npt.NDArray[np.unsignedinteger]) -> Integers:
-        """Return the cell of each record of ``codes`` (records, features). A record's cell depends on that record alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +162,8 @@ class ClassCounts(Query):
 class CellCounts(Query):
     """The number of records of each class in each cell of a rule, over all nodes, (cells, classes)."""
 
-    rule: CellRule
+    # Public or released: ``n_cells``, and ``cell(codes)``, the cell of each record, which depends on that record alone
+    rule: Any
 
     purpose, reads_codes = "class counts of cells", True
 

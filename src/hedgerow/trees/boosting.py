@@ -142,14 +142,11 @@ def _positive_counts(forest: Forest) -> Floats:
 
 
 def _fixed(votes: Floats, forest: Forest) -> Integers:
-    """Return votes in fixed point, rounded towards zero; nodes that are no leaves have none."""
     return np.where(forest.test[:, None] < 0, np.trunc(votes * VOTE_STEPS), 0).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class BoostingRecipe:  # DPAda: algorithms 1 and 3
-    """Boosting of trees on records that weigh what the votes so far leave to do."""
-
     # The weak learner, whose leaves release counts. By its assignment a record counts with its weight (``AllRecords``),
     # or is sampled with a probability in proportion to it (``Weighted``), up to the assignment's ``inclusion``.
     tree: Recipe
@@ -159,8 +156,6 @@ class BoostingRecipe:  # DPAda: algorithms 1 and 3
 
 @dataclass(frozen=True, eq=False)
 class BoostedModel(ForestModel):
-    """Trees whose votes add up to log-odds, in the order of their rounds."""
-
     importance_rule: ClassVar[str] = OF_ROUNDS
 
     __repr__ = short_repr
@@ -175,7 +170,6 @@ class BoostedModel(ForestModel):
             yield sums
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of the votes of stumps on one feature for each of its codes, on the scale of ``decision``."""
         form, total = self.form, np.zeros((int(self.encoder.n_codes[feature]), self.votes.shape[1]), dtype=np.int64)
         for root in form.roots[form.test[form.roots] >= 0].tolist():
             test = form.test[root]

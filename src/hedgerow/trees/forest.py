@@ -59,8 +59,6 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A private forest in its parts."""
-
     assign: parts.Assignment = parts.PerRecord()  # which records each tree reads
     candidates: parts.CandidateRule = multiway  # the public tests
     levels: parts.Levels = parts.Harmonic()  # how a path's budget is shared
@@ -99,9 +97,8 @@ class Recipe:
         cells = sampling.coin.parts * widest * int(candidates.offsets[-1])
         if max_depth > 1 and cells > MOST_CELLS:  # of the codes that the first tests leave to their children
             raise ConfigurationError(
-                f"trees with a branch for each of so many values need a table of {cells / 2**30:.0f} GiB below their first "
-                f"test, and {MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, a schema that groups the "
-                'values, or a system whose tests have two branches, such as ForestClassifier(candidates="binary").'
+                f"trees with so many branches need a table of {cells / 2**30:.0f} GiB below their first test, and "
+                f"{MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, grouped values or two branches a test."
             )
         levels: list[Level] = []
         paths: list[tuple[Event, ...]] = []
@@ -207,7 +204,6 @@ class Grower:  # eDPRF: algorithm 5
             frontier.layer.released[frontier.row] = leaf.ask(self._curator, frontier.nodes)
 
     def _grow_level(self, frontier: OpenNodes, level: Level) -> OpenNodes:
-        """Finish the leaves of a level, split its other nodes, and return their children."""
         if level.split is None:
             self._finish(frontier, level.leaf)
             return frontier
@@ -246,8 +242,6 @@ OF_ROUNDS = f"{OF_TESTS}; all rounds count alike, however large their votes"
 
 @dataclass(frozen=True, eq=False)
 class ForestModel(Model):  # eDPRF: algorithm 6
-    """A grown forest that reads raw records by its schema."""
-
     encoder: Encoder
     forest: Forest
     votes: Integers | None  # (nodes, classes): those of each leaf; None: each tree has one vote
@@ -297,8 +291,6 @@ def smoothed_votes(forest: Forest, pseudo_count: float, weights: tuple[float, ..
 
 
 class ForestPlan:
-    """A private forest that is about to be grown, with a budget of ``epsilon`` under add/remove adjacency."""
-
     def __init__(
         self, recipe: Recipe, schema: Schema, epsilon: Fraction, *, n_estimators: int, max_depth: int, max_bins: int
     ) -> None:

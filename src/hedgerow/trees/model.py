@@ -62,7 +62,6 @@ class Forest:
 
     @lazy
     def trees(self) -> Trees:
-        """The trees with the tests that they ask alone."""
         tests = np.unique(self.test[self.test >= 0])
         place = np.where(self.test < 0, -1, np.searchsorted(tests, self.test))
         return Trees(
@@ -93,12 +92,8 @@ class Forest:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], candidates: Candidates, n_classes: int) -> Forest:
-        """Return the trees that ``to_arrays`` wrote, or raise FileFormatError if they are not trees."""
         if "order" in arrays:
-            raise FileFormatError(
-                "the file's trees cut categories in an order of their own, which this version does not read. Load it with "
-                "version 0.3, or fit it again."
-            )
+            raise FileFormatError("the file's trees cut categories in an order of their own; load it with version 0.3.")
         test = array_of(arrays, "test", np.int32, (None,), -1, len(candidates) - 1)
         roots = array_of(arrays, "roots", np.int32, (None,))
         first_child = array_of(arrays, "first_child", np.int32, test.shape)
@@ -124,10 +119,7 @@ class Forest:
             raise FileFormatError("the file's trees are deeper than any that this version grows; fit the model again.")
         held = len(np.unique(test[inner])) * int(candidates.n_codes.max())
         if held > MOST_BRANCHES:
-            raise FileFormatError(
-                f"the file's trees have {held} branches by test and code, each of which takes memory, and {MOST_BRANCHES} "
-                "are allowed; fit fewer trees, or tests with a branch for each code."
-            )
+            raise FileFormatError(f"the file's trees have {held} branches by test and code, above {MOST_BRANCHES}.")
         return cls(roots, test, first_child, label, candidates, counts)
 
 
@@ -146,7 +138,6 @@ class PessimisticPruning:
     confidence: float = 0.25  # the probability that an error is above its interval; a smaller one prunes more
 
     def apply(self, forest: Forest, size: Integers) -> Forest:
-        """Return the pruned forest; ``size`` (nodes,) holds the noisy sizes of nodes, -1 where none was released."""
         if forest.counts is None or not np.any(size >= 0):  # without sizes nothing can be compared
             return forest
         level, parent = forest.trees.levels, forest.trees.parents
@@ -213,7 +204,6 @@ def _sizes(forest: Forest, asked: Integers, level: npt.NDArray[np.int32], parent
 
 
 def _class_counts(forest: Forest, size: Floats, level: npt.NDArray[np.int32], parent: Integers) -> Floats:
-    """Return class counts that are consistent from the leaves, whose sizes are given, to the roots, of shape (nodes, classes)."""
     released = np.maximum(forest.counts if forest.counts is not None else 0, 0).astype(np.float64)
     total = released.sum(axis=1, keepdims=True)
     share = np.where(total > 0, released / np.maximum(total, 1e-300), 1 / released.shape[1])

@@ -52,8 +52,6 @@ Amount = TypeVar("Amount", Fraction, Budget)
 
 @dataclass(frozen=True)
 class Sampling:
-    """How often records are sampled for trees, by which coin, and the budget of one tree."""
-
     rounds: int
     coin: Coin
     budget: Budget
@@ -95,8 +93,7 @@ class Weighted:  # CART-DPsAdaBoost: algorithm 3, step 5
         if self.inclusion < 1:
             if budget.concentrated:
                 raise ConfigurationError(
-                    "a sample of the records has no guarantee with delta here: only pure epsilon is amplified. Pass delta=0, or "
-                    "let every tree read all records."
+                    "only pure epsilon is amplified by a sample; pass delta=0, or read all records."
                 )
             each = replace(each, amount=before_amplification(each.amount, self.inclusion))
         return Sampling(trees, WeightedCoin(self.inclusion), each)
@@ -114,13 +111,10 @@ CandidateRule = Callable[[npt.ArrayLike, Several[bool]], Candidates]
 
 
 class Levels(ABC):
-    """A rule that divides a budget among the levels of a path."""
-
     @abstractmethod
     def weights(self, levels: int) -> list[Fraction]: ...
 
     def budgets(self, budget: Amount, levels: int) -> list[Amount]:
-        """Return the budget of each level, root first; they sum to ``budget`` exactly."""
         weights = self.weights(levels)
         total = sum(weights)
         return [budget * (weight / total) for weight in weights]
@@ -181,8 +175,6 @@ UNIFORM = Linear(0, 1)
 
 @dataclass(frozen=True)
 class Part:
-    """A part that spends a budget on each node."""
-
     budget: Budget = field(default=Budget(Fraction(0)), kw_only=True, repr=False)
 
 
@@ -206,9 +198,7 @@ class NoisyMinority(Part):
     def mechanism(self) -> AtMost:
         noise = self.budget.noise()
         if isinstance(noise, RoundedNormal | DiscreteGaussian):
-            raise ConfigurationError(
-                "a noisy minority count is asked with pure epsilon only; pass delta=0 or another stop."
-            )
+            raise ConfigurationError("a noisy minority count needs pure epsilon; pass delta=0 or another stop.")
         spent = noise.event("noisy minority count").epsilon
         return AtMost(noise, math.floor(self.theta / spent))
 
@@ -300,8 +290,7 @@ class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
     def mechanism(self) -> Selection:
         if self.budget.unit > 1 and not self.score.weighs:
             raise ConfigurationError(
-                f"the {self.score.name} squares counts, so it ranks tests of records that count 1 only; choose criterion='max', "
-                "or delta=0 where records are then sampled."
+                f"the {self.score.name} ranks records that count 1 only; choose criterion='max', or delta=0."
             )
         return self.budget.selection(self.selection, self.score.range)
 
@@ -383,7 +372,6 @@ class Subspace:
 
 
 def _testable(candidates: Candidates, offered: Truth) -> Truth:
-    """Return which features have an offered test, of shape (nodes, features)."""
     out = np.zeros((len(offered), len(candidates.n_codes)), dtype=np.bool_)
     node, test = np.nonzero(offered)
     out[node, candidates.feature[test]] = True

@@ -112,7 +112,7 @@ class Federation:
 
 @pytest.fixture
 def federation(request, tmp_path):
-    made = Federation(tmp_path, *FITS[request.param])
+    made = Federation(tmp_path, *(FITS_BY_FLOWER | FITS)[request.param])
     try:
         for name in NAMES:
             made.start(name)
@@ -375,7 +375,7 @@ def test_a_file_that_names_no_owners_is_refused(tmp_path):
     ],
 )
 def test_a_fit_that_is_described_wrongly_is_refused_before_owners_know_of_it(tmp_path, given, text):
-    made = Federation(tmp_path, *FITS["eDPRF"], sizes=FEW)
+    made = Federation(tmp_path, *FITS_BY_FLOWER["eDPRF"], sizes=FEW)
     path = tmp_path / "federation.toml"
     lines = [line for line in path.read_text().splitlines() if line.split(" = ")[0] not in given]
     path.write_text("\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in given.items())]))

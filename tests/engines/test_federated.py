@@ -731,7 +731,7 @@ def test_a_fit_with_noise_of_owners(tmp_path, name):
     for wrong in ({}, {"noise_shares": 3}):
         with pytest.raises(ConfigurationError, match="noise that owners do not draw"):
             fitted(kind, schema, {**given, **wrong}, owners.records())
-    with pytest.raises(ConfigurationError, match="needs a delta"):
+    with pytest.raises(ConfigurationError, match="need a delta"):
         fitted(kind, schema, {**given, "delta": 0.0, "noise_shares": 2}, owners.records())
 
 

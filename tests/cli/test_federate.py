@@ -370,7 +370,7 @@ def test_a_file_that_names_no_owners_is_refused(tmp_path):
     [
         ({"system": "HedgerowClasifier"}, "name an estimator, such as HedgerowClassifier"),
         ({"system": "Schema"}, "name an estimator"),
-        ({"epsilonn": 1.0}, "takes no epsilonn: did you mean epsilon"),
+        ({"epsilonn": 1.0}, r"correct the parameters of EDPRFClassifier in .* argument .epsilonn."),
         ({"timeout": -1}, "positive number of seconds"),
     ],
 )

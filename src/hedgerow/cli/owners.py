@@ -177,7 +177,7 @@ def fit_over(transport: Any, path: Path) -> None:
     try:
         estimator = kind(schema=Schema.load(path.parent / schema), **settings)
     except TypeError as error:  # of a parameter that it does not have
-        raise ConfigurationError(f"[fit] of {path}: {error}") from None
+        raise ConfigurationError(f"correct the parameters of {system} in [fit] of {path}: {error}.") from None
     printed = PrintedProgress(transport)
     of_owners = records(printed, parties, **how).with_progress(printed)
     try:

@@ -130,7 +130,7 @@ test-federated: build/venvs/federated/.installed
 build/venvs/federated/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(@D)
 	grep -v '^\(certifi\|packaging\|protobuf\|rich\)==' constraints.txt > $(@D)/constraints.txt
-	$(@D)/bin/python -m pip install --quiet -e ".[federated]" pandas pytest pytest-timeout -c $(@D)/constraints.txt
+	$(@D)/bin/python -m pip install --quiet -e ".[federated]" hypothesis pandas pytest pytest-timeout -c $(@D)/constraints.txt
 	touch $@
 
 # Fits on Dask and Spark clusters of this machine, whose workers are killed at every question.

@@ -3,6 +3,7 @@
 import datetime
 import ipaddress
 import json
+import logging
 import os
 import signal
 import socket
@@ -12,17 +13,19 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pandas as pd
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
-from owners import CLASSES, OUTCOME, made_up
+from owners import CLASSES, OUTCOME, Owners, made_up
 
 import hedgerow as hr
 from hedgerow.cli import owners as commands
-from hedgerow.cli.relay import Sockets
-from hedgerow.engines.federated import Identity
+from hedgerow.cli.relay import Resident, Sockets, ask
+from hedgerow.engines.federated import Identity, masks
 
 pytest.importorskip("cryptography")
 
@@ -109,7 +112,7 @@ class Federation:
 
 @pytest.fixture
 def federation(request, tmp_path):
-    made = Federation(tmp_path, *FITS[request.param])
+    made = Federation(tmp_path, *(FITS_BY_FLOWER | FITS)[request.param])
     try:
         for name in NAMES:
             made.start(name)
@@ -128,6 +131,80 @@ def test_owners_in_three_processes_fit_the_pooled_model(federation):
     assert "a coordinator that follows the protocol" in done.stdout
     assert " queries, " in done.stdout
     federation.check()
+
+
+COORDINATOR = """
+import sys
+from pathlib import Path
+
+from hedgerow.cli import owners as commands
+from hedgerow.cli.relay import Sockets
+from hedgerow.engines.federated.messages import unpacked
+
+class Keeping(Sockets):
+    kept = []
+
+    def send(self, messages, timeout):
+        replies = super().send(messages, timeout)
+        self.kept.append((replies, {name: unpacked(reply) for name, reply in replies.items()}))
+        return replies
+
+commands.fit_over(Keeping({name: Path(name) / commands.SOCKET for name in sys.argv[1:]}), Path("federation.toml"))
+vectors = [reply["vector"] for _, replies in Keeping.kept for reply in replies.values() if "vector" in reply]
+print("kept", len(vectors), vectors[0][:8].tobytes().hex(), flush=True)
+sys.stdin.readline()
+"""
+
+
+def memory_of(pid):
+    """Return what a process holds in memory that it may write, piece by piece."""
+    pieces = []
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in maps:
+            where, access, *_ = line.split()
+            first, last = (int(place, 16) for place in where.split("-"))
+            if access.startswith("rw") and "[v" not in line:
+                memory.seek(first)
+                pieces.append(memory.read(last - first))
+    return pieces
+
+
+def sums_of_owners(frames, **given):
+    """Return the exact sums of each owner and query, by a fit without masks."""
+    exact = {}
+
+    def plain(self, answer, number, digest):
+        exact[self._name, number] = answer.reshape(-1).astype(np.int64)
+        return exact[self._name, number].view(np.uint64)
+
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as folder:
+        patch.setattr(masks.Masks, "masked", plain)
+        owners = Owners(Path(folder), frames)
+        hr.EDPRFClassifier(schema=CLASSES, epsilon=3.0, random_state=0, **given).fit(owners.records())
+    return exact
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of another process")
+@pytest.mark.parametrize("federation", ["eDPRF"], indirect=True)
+def test_the_memory_of_the_coordinator_holds_no_cell_and_no_sum_of_an_owner(federation):
+    command = [sys.executable, "-c", COORDINATOR, *NAMES]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=federation.place, **pipes) as coordinator:
+        try:
+            kept, vectors, word = next(line for line in coordinator.stdout if line.startswith("kept")).split()
+            pieces = memory_of(coordinator.pid)
+        finally:
+            coordinator.kill()
+    exact = sums_of_owners(federation.frames, n_estimators=3)
+    assert kept
+    assert int(vectors) == len(exact) > 9  # the queries are those of the fit without masks
+    sums = [vector.tobytes() for vector in exact.values() if np.count_nonzero(vector) > 8]
+    assert len(sums) > 6
+    ages = np.concatenate([frame["age"].to_numpy()[:5] for frame in federation.frames])
+    cells = [cell for age in ages for cell in (age.tobytes(), repr(float(age)).encode())]
+    assert any(bytes.fromhex(word) in piece for piece in pieces)  # what it keeps is found
+    assert not any(secret in piece for piece in pieces for secret in (*sums, *cells))
 
 
 @pytest.mark.full
@@ -286,6 +363,81 @@ def test_a_file_that_names_no_owners_is_refused(tmp_path):
     (tmp_path / "federation.toml").write_text("[[owner]]\nname = 'north'\n")
     with pytest.raises(hr.ConfigurationError, match="does not name the owners"):
         commands.read_federation(tmp_path / "federation.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"system": "HedgerowClasifier"}, "name an estimator, such as HedgerowClassifier"),
+        ({"system": "Schema"}, "name an estimator"),
+        ({"epsilonn": 1.0}, r"correct the parameters of EDPRFClassifier in .* argument .epsilonn."),
+        ({"timeout": -1}, "positive number of seconds"),
+    ],
+)
+def test_a_fit_that_is_described_wrongly_is_refused_before_owners_know_of_it(tmp_path, given, text):
+    made = Federation(tmp_path, *FITS_BY_FLOWER["eDPRF"], sizes=FEW)
+    path = tmp_path / "federation.toml"
+    lines = [line for line in path.read_text().splitlines() if line.split(" = ")[0] not in given]
+    path.write_text("\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in given.items())]))
+    with pytest.raises(hr.ConfigurationError, match=text):
+        commands.fit_over(None, path)
+    assert not made.processes
+
+
+class Silent:
+    """Answers for no owner of the given names, and then for all."""
+
+    def __init__(self, *silent):
+        self.silent = list(silent)
+
+    def send(self, messages, timeout):
+        silent = self.silent.pop(0) if self.silent else ()
+        return {name: b"" for name in messages if name not in silent}
+
+
+def test_a_fit_prints_for_whom_it_waits_and_what_it_sent(capsys):
+    printed = commands.PrintedProgress(Silent(["north"], ["north"], [], ["south"]))
+    for timeout in (300.0, 299.0, 298.0, commands.PAUSE):  # the last waits for nobody
+        printed.send({"north": b"", "south": b""}, timeout)
+    printed.sent(1, 2000, 3000)
+    printed.sent(2, 4000, 6000)  # soon after the line before
+    assert capsys.readouterr().out.splitlines() == [
+        "waiting for north, for up to 300 seconds",
+        "query 1: 2,000 bytes to owners and 3,000 from them so far",
+    ]
+
+
+def test_flower_shows_an_error_as_a_sentence():
+    try:
+        raise hr.EngineError("north refuses.") from None
+    except hr.EngineError as error:
+        record = logging.LogRecord(
+            "flwr", logging.ERROR, "f", 1, "%s raised", ("ServerApp",), (hr.EngineError, error, None)
+        )
+    assert commands.without_frames(record)
+    assert logging.Formatter().format(record) == "north refuses."
+
+
+def test_a_message_that_cannot_be_answered_leaves_the_owner_at_work(tmp_path, caplog):
+    errors = [OSError(28, "No space left on device")]
+
+    class Full:
+        def handle(self, message):
+            if errors:
+                raise errors.pop()
+            return b"answer"
+
+    resident = Resident(Full(), tmp_path / "s")
+    serving = threading.Thread(target=resident.serve)
+    serving.start()
+    try:
+        with pytest.raises(hr.EngineError, match="does not answer"):
+            ask(tmp_path / "s", b"query")
+        assert ask(tmp_path / "s", b"query") == b"answer"
+    finally:
+        resident.close()
+        serving.join()
+    assert "a message was not answered, and may come again: No space left on device." in caplog.text
 
 
 def test_an_app_has_the_files_that_flower_reads(tmp_path):

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from multiprocessing.connection import Client
 from pathlib import Path
 from unittest.mock import patch
 
@@ -40,21 +41,34 @@ class Ending:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def trace(self):
-        """Kill this process at the next line of the owner's module that has not been the end of one."""
+        """Kill this process at the next line of the owner's module that has not been the end of one.
+
+        A line is one by the lines that called it. The repetitions of a loop over a plan's events, hundreds, differ in nothing
+        that is kept.
+        """
         count = self.folder / f"{self.step} lines"
         reached = int(count.read_text()) if count.exists() else 0
         count.write_text(f"{reached + 1}")
-        passed = 0
+        passed = set()
 
         def line(frame, event, value):
-            nonlocal passed
-            if event == "line":
-                if passed == reached:
+            if event == "line" and (place := calls(frame)) not in passed:
+                if len(passed) == reached:
                     os.kill(os.getpid(), signal.SIGKILL)
-                passed += 1
+                passed.add(place)
             return line
 
         sys.settrace(lambda frame, event, value: line if frame.f_code.co_filename == module.__file__ else None)
+
+
+def calls(frame):
+    """Return the lines of the owner's module that are being carried out, from the innermost one."""
+    lines = []
+    while frame is not None:
+        if frame.f_code.co_filename == module.__file__:
+            lines.append(frame.f_lineno)
+        frame = frame.f_back
+    return tuple(lines)
 
 
 def serve(frame, name, folder, parties, colluding, steps, moments, lines):
@@ -83,6 +97,15 @@ def serve(frame, name, folder, parties, colluding, steps, moments, lines):
     mode = "trusted" if colluding is None else colluding
     made = federated.Owner(records, name, folder, parties, ledger, seeded=True, colluding=mode)
     Resident(made, folder / SOCKET).serve()
+
+
+def answers(path):
+    """Return whether a process listens at a socket, whose file is there a moment before."""
+    try:
+        Client(os.fspath(path), "AF_UNIX").close()
+    except OSError:
+        return False
+    return True
 
 
 class WithOneProcess(federated.InProcess):
@@ -116,7 +139,7 @@ class WithOneProcess(federated.InProcess):
         with patch.dict(os.environ, PYTHONPATH=path):  # for the process that the others are made from
             self.process.start()
         deadline = time.monotonic() + 240
-        while not (self.folder / SOCKET).exists():
+        while not answers(self.folder / SOCKET):
             assert self.process.is_alive(), "the owner's process ended before it answered"
             assert time.monotonic() < deadline
             time.sleep(0.005)

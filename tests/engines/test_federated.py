@@ -224,6 +224,41 @@ def test_an_owner_that_stays_away_ends_the_fit_which_draws_nothing_more(tmp_path
     assert drawn[0] < drawn[1]
 
 
+def test_an_owner_that_answers_no_proposal_is_charged_nothing(tmp_path, quick_retries):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    del owners.transport.owners["north"]
+    with pytest.raises(EngineError, match=r"north did not answer .* nothing was charged\. Start the owner"):
+        fitted(*MODELS["eDPRF"], owners.records(timeout=0.1))
+    assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [0.0] * 3
+
+
+@pytest.mark.parametrize("ending", [KeyboardInterrupt, EngineError])
+def test_a_fit_that_breaks_off_at_its_beginning_ends_at_owners_that_began(tmp_path, ending):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    send = owners.transport.send
+
+    def breaking(given, timeout):
+        replies = send(given, timeout)
+        if messages.unpacked(next(iter(given.values())))["kind"] == "begin":
+            raise ending("broken off")
+        return replies
+
+    owners.transport.send = breaking
+    with pytest.raises(ending, match="broken off"):
+        fitted(*MODELS["eDPRF"], owners.records())
+    assert [entry.state for ledger in owners.ledgers.values() for entry in ledger.entries] == ["finished"] * 3
+
+
+def test_an_owner_sees_the_reason_of_a_refusal_and_others_do_not(tmp_path, caplog):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    owners.ledgers["north"] = hr.Ledger(1)
+    owners.transport.owners["north"] = owners.started("north")
+    with pytest.raises(EngineError, match="its ledger refuses the plan; plan a smaller epsilon") as ended:
+        fitted(*MODELS["eDPRF"], owners.records())
+    assert "epsilon 1" in caplog.text
+    assert "epsilon 1" not in str(ended.value)
+
+
 def recorded(place, frames=None, **given):
     """Return owners of a fit that has not ended, the fit's engine, and what "west" got and replied to queries."""
     owners, end = Owners(place, frames or made_up(CLASSES), **given), []
@@ -251,11 +286,11 @@ def test_one_number_has_one_content_and_one_vector(tmp_path):
         assert "refused" in told(west, ahead)
     changed = Owners(tmp_path, [frame.assign(age=50.0) for frame in made_up(CLASSES)])
     refused = told(changed.started("west"), asked[0][0])
-    assert refused == {"refused": "its records or the message could not be read"}  # records that changed answer nothing
+    assert "its records or the message could not be read" in refused["refused"]  # records that changed answer nothing
     west = owners.transport.owners["west"] = owners.started("west")  # which has not read its log when the fit ends
     engine.close()
     for one in (west, owners.started("west")):
-        assert told(one, asked[0][0]) == {"refused": "it knows no such fit, or it has ended"}
+        assert told(one, asked[0][0]) == {"refused": "it knows no such fit, or it has ended; fit anew"}
 
 
 @pytest.mark.parametrize(
@@ -455,6 +490,12 @@ def test_owners_answer_fits_only(tmp_path):
         (lambda parties: [parties[0], parties[0]], "two owners or more"),
         (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 0)], "bound on its rows"),
         (lambda parties: [*parties[:2], federated.Party("west", parties[2].key, 2**31)], "bound on its rows"),
+        (
+            lambda parties: [*parties[:2], federated.Party("west", "...", 9)],
+            "'west' has the key '...', but a public key",
+        ),
+        (lambda parties: [*parties[:2], federated.Party("west", parties[2].key + "=", 9)], "44 characters"),
+        (lambda parties: [*parties[:2], federated.Party("west", "\u00e9" * 44, 9)], "44 characters"),
     ],
 )
 def test_parties_are_checked(tmp_path, change, text):
@@ -629,12 +670,42 @@ def test_a_refused_query_changes_no_answer(tmp_path):
     for restarts in (False, True):
         west = wired.owners_of.transport.owners["west"] = wired.owners_of.started("west")
         for noise, commands in ((replace(good, squared_sensitivity=Fraction(1, 2)), ((1, Merge(into)),)), (good, ())):
-            content = messages.packed({**query, "commands": commands, "noise": noise})
+            content = messages.packed({**query, "commands": commands, "end": 1, "noise": noise})
             replies.append(told(west, {**request, "number": 2, "content": content}))
             if restarts:
                 west = wired.owners_of.started("west")
-    assert "refused" in replies[0]
+    assert "the noise is less" in replies[0]["refused"]
     assert np.array_equal(replies[1]["vector"], replies[3]["vector"])
+
+
+def test_commands_come_once_and_in_order(tmp_path):
+    """Else a query has one number and one mask, but another answer after a restart, which carries out all commands anew."""
+    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    wired.noise(good, 1)
+    request = next(request for name, request, _ in wired.asked() if name == "west")
+    query = messages.unpacked(request["content"])
+    half = np.arange(int(wired.table._n_codes[0])) // 2
+    merge = Merge((half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist())))
+    west = wired.owners_of.transport.owners["west"]
+    refused = {"refused": "the commands of a query are not in order"}
+    first = {**query, "nonces": (), "end": 5}
+    assert "vector" in told(west, {**request, "number": 2, "content": messages.packed(first)})
+    for commands, end in (
+        (((3, merge),), 6),  # below the end of the query before, whose cache leaves it out
+        (((5, merge),), 6),
+        (((7, merge), (6, merge)), 7),
+        (((6, merge), (6, merge)), 6),
+        (((7, merge),), 6),
+        ((), 4),
+        (((True, merge),), 6),
+        ((("6", merge),), 6),
+    ):
+        content = messages.packed({**first, "commands": commands, "end": end})
+        assert told(west, {**request, "number": 3, "content": content}) == refused, (commands, end)
+    content = messages.packed({**first, "commands": ((6, merge),), "end": 6})
+    before = told(west, {**request, "number": 3, "content": content})
+    after = told(wired.owners_of.started("west"), {**request, "number": 3, "content": content})
+    assert np.array_equal(before["vector"], after["vector"])
 
 
 @pytest.mark.parametrize("name", ["classifier", "regressor"])
@@ -660,7 +731,7 @@ def test_a_fit_with_noise_of_owners(tmp_path, name):
     for wrong in ({}, {"noise_shares": 3}):
         with pytest.raises(ConfigurationError, match="noise that owners do not draw"):
             fitted(kind, schema, {**given, **wrong}, owners.records())
-    with pytest.raises(ConfigurationError, match="needs a delta"):
+    with pytest.raises(ConfigurationError, match="need a delta"):
         fitted(kind, schema, {**given, "delta": 0.0, "noise_shares": 2}, owners.records())
 
 
@@ -676,6 +747,15 @@ def test_the_card_names_whom_a_fit_of_several_owners_trusts(tmp_path):
         assert not decision.refusals
         assert words in dict(decision.rows(None))["Who is trusted"]
         assert words in decision.entry("t")["trust_model"]
+
+
+@pytest.mark.parametrize(("colluding", "shares"), [(0, 3), (1, 2)])
+def test_an_owner_who_knows_its_own_share_is_one_of_those_who_collude(tmp_path, colluding, shares):
+    """Each owner sees released values, from which it takes off its own share: m - 1 shares are left."""
+    owners = Owners(tmp_path, made_up(CLASSES), colluding=colluding)
+    kind, schema, given = MODELS["classifier"]
+    model = fitted(kind, schema, {**given, "noise_shares": shares}, owners.records())
+    assert ("each owner knows its own share of the noise" in model.certificate_.details()) == (colluding == 0)
 
 
 @pytest.mark.parametrize("colluding", [-1, 2, 3])

@@ -7,6 +7,7 @@ imported anew for each message.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -17,11 +18,13 @@ from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.cli import sentence
 from hedgerow.errors import EngineError
 
 if TYPE_CHECKING:
     from hedgerow.engines.federated import Owner
 
+LOG = logging.getLogger("hedgerow.owner")
 MOST_BYTES = 1 << 30  # of a message
 AT_ONCE = 16  # connections that wait
 GONE = (OSError, EOFError)  # what a connection whose other end closed raises
@@ -46,7 +49,13 @@ class Resident:
 
     def _one(self, connection: Connection) -> None:
         with connection, suppress(*GONE):  # a client that is gone sends its message again
-            connection.send_bytes(self._owner.handle(connection.recv_bytes(MOST_BYTES)))
+            message = connection.recv_bytes(MOST_BYTES)
+            try:
+                reply = self._owner.handle(message)
+            except Exception as error:  # such as a full disk: no reply, so that the message comes again
+                LOG.warning("a message was not answered, and may come again: %s", sentence(error))
+                return
+            connection.send_bytes(reply)
 
     def close(self) -> None:
         if not self._closed:

@@ -39,6 +39,10 @@ MASKS = (
     "masks between owners: the sums of one owner stay hidden by ChaCha20 under keys of X25519, for as long as two owners or "
     "more keep theirs to themselves, and follow the protocol"
 )
+OWNERS = (
+    "owners who do not study what is released: each owner knows its own share of the noise, so with colluding=0 the guarantee "
+    "is for everybody but the owners"
+)
 PERSONS = (
     "persons of one owner each: owners do not compare ids, so whoever is in the data of several owners is protected as "
     "several persons are"
@@ -140,7 +144,8 @@ def records(
         each person are read at each owner.
     colluding : int, optional
         None: the coordinator is trusted, learns exact sums and draws the noise. A number c: owners draw the noise, and the
-        guarantee holds against a coordinator who colludes with up to c of them. Needs an
+        guarantee holds against a coordinator who colludes with up to c of them. With 0 it does not cover the owners
+        themselves, because each knows its own share of the noise. Needs an
         ``hr.HedgerowClassifier`` or ``hr.HedgerowRegressor`` with a delta, and ``noise_shares`` the number of owners less c.
     timeout : float
         Seconds for which a query waits for owners that do not answer. After that the fit ends with an EngineError.
@@ -199,7 +204,7 @@ class FederatedSource:
             f"at least {len(self.parties) - self.colluding} of {len(self.parties)} owners that add their share of the noise, and "
             "do not collude with the coordinator"
         )
-        return (noise, MASKS, PERSONS)
+        return (noise, *[OWNERS] * (self.colluding == 0), MASKS, PERSONS)
 
     def check(self, schema: Schema, layout: Layout) -> None:
         """Do nothing: each owner checks its own columns."""
@@ -231,7 +236,11 @@ class FederatedSource:
         """Open the fit at all owners, each of which charges its ledger, and return the table of their records."""
         assert self.proposal is not None, "a fit proposes first"
         opening = packed({**self.proposal, "keep": None if keep is None else (keep.most, keep.words.key)})
-        begun = self.all_of("begin", {"opening": opening})
+        try:
+            begun = self.all_of("begin", {"opening": opening})
+        except BaseException:  # also an interruption: an owner that began would keep the fit open
+            self.end()
+            raise
         nonces = tuple(begun[one.name]["nonce"] for one in self.parties)
         engine = FederatedEngine(self, self.proposal["fit"], hashlib.sha256(opening).digest(), nonces, progress)
         kind = PartitionedTable if self.colluding is None else OwnersTable
@@ -241,6 +250,12 @@ class FederatedSource:
         """Raise EngineError: owners send no values."""
         raise EngineError("owners send no values of columns; write the schema down together.")
 
+    def end(self) -> None:
+        """End the fit at the owners that can be reached."""
+        assert self.proposal is not None
+        message = packed({"kind": "end", "fit": self.proposal["fit"]})
+        self.transport.send(dict.fromkeys((one.name for one in self.parties), message), PAUSE)
+
     def all_of(self, kind: str, request: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the replies of all owners to one request, or raise EngineError; silent owners are queried again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
@@ -248,9 +263,14 @@ class FederatedSource:
         while missing := [one.name for one in self.parties if one.name not in replies]:
             left = deadline - time.monotonic()
             if left <= 0:
+                kept = (
+                    "nothing was charged"
+                    if kind == "propose"
+                    else "what was charged for it stays charged, at every owner"
+                )
                 raise EngineError(
-                    f"{', '.join(missing)} did not answer for {self.timeout:g} seconds, so the fit ends; what was charged for it "
-                    "stays charged, at every owner. Start the owner again, and pass a larger timeout= if it takes longer."
+                    f"{', '.join(missing)} did not answer for {self.timeout:g} seconds, so the fit ends; {kept}. Start the "
+                    "owner, and pass a larger timeout= if it takes longer."
                 )
             found = self.transport.send(dict.fromkeys(missing, message), left)
             self.traffic.down += len(message) * len(missing)
@@ -325,6 +345,4 @@ class FederatedEngine:
         """Do nothing: owners keep a fit's log until it ends."""
 
     def close(self) -> None:
-        """End the fit at the owners that can be reached."""
-        names = [one.name for one in self._source.parties]
-        self._source.transport.send(dict.fromkeys(names, packed({"kind": "end", "fit": self._fit})), PAUSE)
+        self._source.end()

@@ -22,11 +22,20 @@ from hedgerow.errors import ConfigurationError, imported
 Vector = npt.NDArray[np.uint64]
 
 KEY_BYTES = 32
+PUBLIC_CHARACTERS = 44  # of a public key in base 64
 NAME = "identity.key"  # the file of an owner's key
 
 
 def _cryptography(module: str) -> Any:
     return imported(f"cryptography.hazmat.primitives.{module}", "owners need the package cryptography", "federated")
+
+
+def is_key(text: str) -> bool:
+    """Return whether a text can be a public key, as ``Identity.public`` writes it."""
+    try:
+        return base64.b64encode(base64.b64decode(text)).decode() == text and len(text) == PUBLIC_CHARACTERS
+    except ValueError:
+        return False
 
 
 class Identity:

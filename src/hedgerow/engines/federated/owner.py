@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import threading
@@ -16,7 +17,7 @@ from typing import Any
 
 from hedgerow.arrays import Integers, lazy, without_sizes
 from hedgerow.engines.encode import Checksums
-from hedgerow.engines.federated.masks import Identity, Masks, key_of_query
+from hedgerow.engines.federated.masks import Identity, Masks, is_key, key_of_query
 from hedgerow.engines.federated.messages import packed, unpacked
 from hedgerow.engines.local import LocalEngine, LocalSource, Silent
 from hedgerow.engines.records import Records
@@ -35,6 +36,7 @@ from hedgerow.table import MOST_RECORDS, Coded, Keep, Query, Sums, Task
 FEWEST_OWNERS = 2
 NONCE_BYTES = 32
 IDENTITY = re.compile("[0-9a-f]{32}")  # of a fit
+LOG = logging.getLogger("hedgerow.owner")
 LOCK = "owner.lock"  # in an owner's folder, held by the process that answers for it
 
 
@@ -72,6 +74,12 @@ def check_parties(parties: Sequence[Party], colluding: int | None) -> None:
         raise ConfigurationError(
             f"each owner has a bound on its rows of 1 or more, and all bounds together are below {MOST_RECORDS}."
         )
+    for one in parties:
+        if not is_key(one.key):
+            raise ConfigurationError(
+                f"{one.name!r} has the key {one.key!r}, but a public key is a text of 44 characters; pass what "
+                "`hedgerow federate key` printed at this owner."
+            )
     if colluding is not None and not 0 <= colluding <= len(parties) - 2:
         raise ConfigurationError(
             f"colluding is {colluding}, but among {len(parties)} owners from 0 to {len(parties) - 2} may collude: the "
@@ -111,7 +119,8 @@ class _Fit:
         # Of each query: its content, the digest of it and of all before, its task and its noise
         self.queries: list[tuple[bytes, bytes, Task, DiscreteGaussian | None]] = []
         self.masks: Masks | None = None
-        self._logs: dict[str, dict[int, Any]] = {}
+        # Of each log: its commands by their numbers, and the number of its end
+        self._logs: dict[str, tuple[dict[int, Any], int]] = {}
         self._spent: PrivacyFilter | None = None
 
     @lazy
@@ -125,7 +134,9 @@ class _Fit:
         query = unpacked(content)
         if not self.queries and self.nonce not in query["nonces"]:
             raise Refusal("the first query lacks this owner's nonce")
-        log = {**self._logs.get(query["log"], {}), **dict(query["commands"])}
+        known, last = self._logs.get(query["log"], ({}, 0))
+        check_order([number for number, _ in query["commands"]], last, query["end"])
+        log = known | dict(query["commands"])
         task = Task(
             query["log"],
             query["n_codes"],
@@ -144,10 +155,20 @@ class _Fit:
                 spent = PrivacyFilter(cost(unpacked_certificate(self.given).event))
             spent = spent.charged(cost(noise.event("sums")))
         keep(content)
-        self._logs[query["log"]], self._spent = log, spent
+        self._logs[query["log"]], self._spent = (log, query["end"]), spent
         self.digest = chained(self.digest, content)
         self.queries.append((content, self.digest, task, noise))
         self.size += len(_entry(content))
+
+
+def check_order(numbers: Sequence[int], last: int, end: int) -> None:
+    """Refuse commands that do not follow the end of their log.
+
+    A cache leaves out what is before its position, but a restarted owner, whose cache is empty, carries out all commands.
+    """
+    order = [last, *numbers]
+    if {*map(type, (*numbers, end))} != {int} or order != sorted({*order}) or end < order[-1]:
+        raise Refusal("the commands of a query are not in order")
 
 
 def check_noise(query: Query, noise: object, shares: int) -> None:
@@ -266,7 +287,7 @@ class Owner:
             with self._lock, without_sizes():
                 request = unpacked(message)
                 if self._stopped:
-                    raise Refusal("it was stopped")
+                    raise Refusal("it was stopped; start it again, and fit anew")
                 match request["kind"]:
                     case "propose":
                         _, certificate, _ = self._check(request["opening"])
@@ -280,34 +301,46 @@ class Owner:
                         self._end(request["fit"])
                 reply: dict[str, Any] = {"ready": True}
         except Refusal as error:
-            reply = {"refused": str(error)}
-        except BudgetExceeded:
-            reply = {"refused": "its ledger refuses the plan"}
-        except HedgerowError:  # which may name its columns or files
-            reply = {"refused": "its records or the message could not be read"}
+            reply = self._refused(str(error), error)
+        except BudgetExceeded as error:
+            reply = self._refused(
+                "its ledger refuses the plan; plan a smaller epsilon or delta, or let the owner raise its ceiling",
+                error,
+            )
+        except HedgerowError as error:  # which may name its columns or files
+            reply = self._refused(
+                "its records or the message could not be read; the owner sees the reason where it runs", error
+            )
         return packed(reply)
+
+    def _refused(self, text: str, error: BaseException) -> dict[str, Any]:
+        """Return a refusal; its reason goes to the owner's own log, which is its terminal if it has set up no other."""
+        LOG.warning("%s refuses: %s", self._name, error)
+        return {"refused": text}
 
     def _check(self, packed_opening: bytes) -> tuple[dict[str, Any], Certificate, Coded]:
         """Refuse what this owner does not take part in; nothing is charged."""
         opening = unpacked(packed_opening)
         certificate = unpacked_certificate(opening)
         if tuple(opening["parties"]) != tuple((one.name, one.key, one.rows) for one in self._parties):
-            raise Refusal("the fit has other owners than it agreed to")
+            raise Refusal("the fit has other owners than it agreed to; give all parties the same list of owners")
         colluding = opening["colluding"]
         trusted = self._colluding == "trusted"
         if trusted != (colluding is None) or (not trusted and colluding < int(self._colluding)):
-            raise Refusal("it agreed to another mode, or to more owners who may collude")
+            raise Refusal("it agreed to another mode, or to more owners who may collude; agree on colluding")
         if certificate.seeded and not self._seeded:
-            raise Refusal("a fit with a random_state promises nothing")
+            raise Refusal("a fit with a random_state promises nothing; leave it out")
         reading = Coded(Encoder(Schema.from_dict(opening["schema"]), opening["max_bins"]))
         if self._schema is not None and _kinds(self._schema) != _kinds(reading.schema):
-            raise Refusal("the fit has another schema than this owner's")
+            raise Refusal("the fit has another schema than this owner's; give all parties the same schema")
         try:
             self._records.check(reading.schema)
         except ConfigurationError:
-            raise Refusal("its columns are not those of the schema") from None
+            raise Refusal("its columns are not those of the schema; correct the schema, or its file") from None
         if (certificate.person is None) != (self._records.groups_by(reading.schema) is None):
-            raise Refusal("persons are told apart by a column in the fit and not here, or the reverse")
+            raise Refusal(
+                "persons are told apart by a column in the fit and not here, or the reverse; agree on the group"
+            )
         if colluding is not None:
             try:
                 check_shares(certificate, len(self._parties) - colluding)
@@ -349,7 +382,7 @@ class Owner:
         engine: LocalEngine = source.engine(reading, self._records.layout(reading.schema), Silent(), keep)
         if engine.end > first + self._parties[place].rows:
             engine.close()
-            raise Refusal("it has more rows than the bound that it gave")
+            raise Refusal("it has more rows than the bound that it gave; agree on a larger one, and fit anew")
         return engine
 
     def _known(self, name: str) -> _Fit | None:
@@ -358,7 +391,7 @@ class Owner:
         if name not in self._fits and path.exists():
             opening, *contents = _entries(path.read_bytes())
             if not contents:
-                raise Refusal("it ended while it charged its ledger for the fit")
+                raise Refusal("it ended while it charged its ledger for the fit; fit anew")
             nonce, checksums = unpacked(contents.pop(0))
             fit = _Fit(opening, nonce, self._engine(opening, Checksums.of_plain(checksums)))
             for content in contents:
@@ -373,7 +406,7 @@ class Owner:
     def _answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         fit, number, content = self._known(request["fit"]), request["number"], request["content"]
         if fit is None or fit.ended or fit.engine is None:
-            raise Refusal("it knows no such fit, or it has ended")
+            raise Refusal("it knows no such fit, or it has ended; fit anew")
         if number == len(fit.queries) + 1:
             fit.add(content, partial(self._write, request["fit"], fit.size))
         elif not 1 <= number <= len(fit.queries) or fit.queries[number - 1][0] != content:

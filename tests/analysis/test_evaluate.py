@@ -232,10 +232,14 @@ def test_a_report_card_spends_nearly_all_of_its_claim_and_its_certificate_says_s
 
 def test_persons_are_named_and_a_large_delta_is_told():
     X, y = sample(TWO, 200, 8)
-    with pytest.warns(UserWarning, match="protects a person told by column 'who', .* but the model protects a record"):
+    with pytest.warns(
+        UserWarning, match="protects a person identified by column 'who', .* but the model protects a record"
+    ):
         card = evaluate(MODELS[2], X, y, epsilon=1, groups=pd.Series(range(200), name="who"), records_per_person=2)
     first = str(card).splitlines()[0]
-    assert "It protects a person told by column 'who', with at most 2 records; its model protects a record." in first
+    assert (
+        "It protects a person identified by column 'who', with at most 2 records; its model protects a record." in first
+    )
     assert (card.certificate_.unit.records, card.certificate_.unit.person) == (2, "who")
     with pytest.warns(UserWarning, match="delta is") as caught:
         evaluate(MODELS[2], X, y, epsilon=1, delta=0.01)

@@ -51,7 +51,7 @@ def test_one_ledger_from_the_schema_to_the_report(visits, run):
     ledger = hr.LedgerStore("b.db").ledger("d")
     assert (ledger.spent, ledger.ceiling.person, ledger.ceiling.records_per_person) == (4, "id", 3)
     ledger.store.verify("d")
-    assert "a person told by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
+    assert "a person identified by column 'id', with at most 3 records" in run("budget", "show", *where).stdout
     options = ("--schema", "s.toml", "--epsilon", "1", "--out", "n.h", "--records-per-person", "2")
     refused = run("train", "visits.csv", *options, *where)
     assert refused.exit_code == 3

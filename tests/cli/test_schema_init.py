@@ -231,7 +231,7 @@ def test_another_separator(draft, tmp_path):
     ("content", "options", "words"),
     [
         ("a,b\n", [], ("no records",)),
-        ("a\n1\n", [], ("has no features",)),
+        ("a\n1\n", [], ("has one column", "--separator")),
         ("", [], ("is empty",)),
         ("a,b\n1,2\n", ["--target", "c"], ("--target c",)),
         ("a,b\n1,\n", ["--target", "b"], ("no label",)),

@@ -268,8 +268,8 @@ def test_a_user_without_a_name_is_known_by_number(error, monkeypatch):
 def test_what_a_ledger_of_rho_prints():
     ledger = Ledger(rho="0.1", draws=7, records_per_person=2, person="id")
     assert repr(ledger) == (
-        "Ledger(ceiling: rho 0.1, normal draws 7, delta of thresholded steps 0, add-remove, for a person told by column 'id', "
-        "with at most 2 records; spent: rho 0, normal draws 0, delta of thresholded steps 0 in 0 fits)"
+        "Ledger(ceiling: rho 0.1, normal draws 7, delta of thresholded steps 0, add-remove, for a person identified by column "
+        "'id', with at most 2 records; spent: rho 0, normal draws 0, delta of thresholded steps 0 in 0 fits)"
     )
     assert (ledger.ceiling.draws, Ledger(1).ceiling.draws, Ledger(1).ceiling.rho) == (7, 0, None)
 

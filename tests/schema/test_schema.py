@@ -27,8 +27,8 @@ SCHEMA = Schema({"age": AGE, "sex": Categorical(["Female", "Male"])}, ["<=50K", 
     [
         (
             lambda: Schema({"age": None}, [0, 1]),
-            r"feature 'age' has no range. A range must be public knowledge. "
-            r"Pass hr.Numeric\(0, 120\), or use Schema.infer to explore without a guarantee.",
+            r"feature 'age' has no range and no values. They must be public knowledge. "
+            r"Pass hr.Numeric\(0, 120\) or hr.Categorical\(\['no', 'yes'\]\), or use Schema.infer to explore without a",
         ),
         (lambda: Schema({"age": Numeric}, [0, 1]), "'age' has no range"),
         (lambda: Schema({"age": (0, 120)}, [0, 1]), "has no range"),

@@ -159,7 +159,7 @@ def test_a_ledger_of_persons_counts_fits_questions_searches_and_curators():
     certificates = [*(one.certificate_ for one in asked), curator.certificate]
     assert all(one.holds and one.unit.person == "id" and one.unit.records == 2 for one in certificates)
     assert (ledger.spent, len(ledger.entries)) == (7, 5)
-    with pytest.raises(BudgetExceeded, match="told by column 'id'"):
+    with pytest.raises(BudgetExceeded, match="identified by column 'id'"):
         build(epsilon=1, ledger=ledger).fit(X, Y, groups=WHO)  # without a name
 
 

@@ -22,7 +22,7 @@ def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
         if unknown:
-            raise ConfigurationError(f"monotonic_cst names {shown(unknown[0])}, which is no feature.")
+            raise ConfigurationError(f"monotonic_cst names {shown(unknown[0])}, which is no feature; correct the name.")
         given = [given.get(name, 0) for name in names]
     signs = tuple(map(int, given))
     if len(signs) != len(names):
@@ -30,10 +30,10 @@ def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[
     for name, sign in zip(names, signs, strict=True):
         if sign and not isinstance(schema.features[name], Numeric):
             raise ConfigurationError(
-                f"monotonic_cst names {name!r}, whose values have no order; declare it as hr.Numeric."
+                f"monotonic_cst names {name!r}, whose values have no order; leave it out, or declare it as hr.Numeric."
             )
     if any(signs) and len(schema.classes) not in (0, 2):
-        raise ConfigurationError(f"monotonic_cst is about the second of two classes; there are {len(schema.classes)}.")
+        raise ConfigurationError(f"monotonic_cst needs two classes, but there are {len(schema.classes)}; leave it out.")
     return signs if any(signs) else ()
 
 

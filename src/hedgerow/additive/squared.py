@@ -81,7 +81,7 @@ class LogOutcome(Link):
         if self.grid.step > COARSEST * low:
             raise ConfigurationError(
                 f"outcome_transform='log' needs a high end of at most {COARSEST * steps:.0f} times the low end {low:g}, so that "
-                "the grid tells small outcomes apart."
+                "the grid tells small outcomes apart; pass a larger low end."
             )
         vote_steps = steps / math.log(self.grid.high / self.grid.low)
         exported = OutcomeLog(low, vote_steps, 0, steps, low, high)

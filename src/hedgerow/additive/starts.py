@@ -92,10 +92,10 @@ def start_on(
             )
         terms.append(moved)
     if any(signs) and not holds(terms, signs):
-        raise ConfigurationError("the curves of init do not go as monotonic_cst says; pass that of its fit.")
+        raise ConfigurationError("the curves of init do not go as monotonic_cst says; pass the monotonic_cst of init.")
     reach = np.abs(start).max(initial=0) + sum(int(np.abs(term.votes).max(initial=0)) for term in joined(terms))
     if reach > MOST_VOTES:
-        raise ConfigurationError("what init says of a record may be too large for a margin; pass a fitted model.")
+        raise ConfigurationError("predictions of init may be too large for a margin; pass a model that was fitted.")
     encoder = fine.merged(into)
     return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)
 
@@ -126,7 +126,7 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
     given, link = model.loss.link, loss.link
     if type(given) is not type(link):
         raise ConfigurationError(
-            f"init adds up the {given.scale}, unlike this fit; pass its loss and outcome_transform."
+            f"init adds up the {given.scale}, unlike this fit; pass the loss and outcome_transform of init."
         )
     if given == link:
         return model.start, 1.0

@@ -366,6 +366,9 @@ class ReportCard(Card):
         number = 1 if name == "brier_score" else len(figures)  # it is a sum over classes, and others a mean
         return Figure(*(np.sum(figures, axis=0) / number).tolist()), slopes / number
 
+    def _title(self) -> str:
+        return super()._title() + f" (recall and precision: of {self.classes[-1]!r})" * (self.grid.n_classes == 2)
+
     @property
     def _curves(self) -> range:
         return range(1 if self.grid.n_classes == 2 else 0, self.grid.n_classes)

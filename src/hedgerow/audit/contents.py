@@ -51,7 +51,7 @@ TOLERANCE = 1e-3  # of a deviation, which files hold rounded
 MOST_PLACES = 1 << 20  # at which the law of the noise is added up; it is smooth where there are more
 
 UNTOLD = (
-    "No file shows how much noise the selection of its tests, features and labels had, or that a fit wrote it: invented "
+    "A file cannot show that a fit wrote it, nor the noise in its choices of features, tests and labels: invented "
     "numbers with noise of the right scale would pass."
 )
 

@@ -56,9 +56,11 @@ def predict(
     numbers = isinstance(estimator, PrivateRegressor)
     if proba and numbers:
         raise click.UsageError(f"{model} predicts a number, which has no probabilities; leave out --proba.")
-    if (level is None) != (report is None) or (level is not None and not numbers):
+    if level is not None and not numbers:
+        raise click.UsageError(f"{model} predicts classes, which have no intervals; leave out --interval.")
+    if (level is None) != (report is None):
         raise click.UsageError(
-            "--interval LEVEL and --report FILE go together, for a model that predicts a number: the interval follows from a "
+            "--interval LEVEL and --report FILE go together: the interval of a predicted number follows from a "
             f"private report card on records that were not used in the fit. Make one by `hedgerow evaluate {model} DATA "
             "--epsilon EPSILON --out report.json`; if the schema has persons, add --records-per-person 1."
         )

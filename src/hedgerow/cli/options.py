@@ -193,7 +193,7 @@ def command(name: str, **known: dict[str, Any]) -> Callable[[Callable[..., None]
 
 def required(value: str | None, option: str, variable: str) -> str:
     if not value:
-        raise click.UsageError(f"{option} is missing; pass it, or set {variable}.")
+        raise click.UsageError(f"{option} is missing; pass it, or set {variable}. `hedgerow budget create` makes one.")
     return value
 
 

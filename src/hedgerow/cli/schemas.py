@@ -78,6 +78,8 @@ def _check_header(header: Sequence[str], data: Path) -> None:
 
 
 def _checked_target(header: Sequence[str], target: str | None, data: Path) -> str:
+    if len(header) < 2:
+        raise click.UsageError(f"{data} has one column, but records have features and a label; pass its --separator.")
     if target is None:
         target = header[-1]
         click.echo(

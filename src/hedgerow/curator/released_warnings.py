@@ -33,8 +33,8 @@ MARGIN = 1.5  # deviations of its noise that the number of the others must be be
 MOSTLY_ZERO = 0.2  # of the outcomes: where fewer are not zero, the others say nothing about the range
 CELLS = 32  # of a range
 FEWEST_VALUES = 3  # whole numbers in a cell
-OWNER = "See by schema.check(X, y), or hedgerow schema check, which are for the records' owner."
-CHECK = f"{OWNER} If it is spelled right, pass more records or a larger epsilon."
+OWNER = "The owner of the records can compare them with the schema: schema.check(X, y), or hedgerow schema check."
+CHECK = f"{OWNER} If they agree, pass more records or a larger epsilon."
 
 
 class ClassEvidence:
@@ -81,7 +81,7 @@ def class_warnings(classes: Sequence[Value], evidence: ClassEvidence) -> tuple[s
     return (
         f"no released count of {'classes' if len(places) > 1 else 'class'} {_names([classes[k] for k in places])} stands out "
         f"from its noise: the counts add up to {sums}, with noise of standard deviation {math.sqrt(evidence.variance):.3g}. Few "
-        "records, or none, have such a label as the schema spells it, or the noise hides them: a model may never predict it, and "
+        "records, or none, have such a label as the schema spells it, or the noise hides them. A model may never predict it, and "
         f"the figures of a report card may leave it out. {CHECK}",
     )
 
@@ -121,7 +121,7 @@ def column_warnings(
         if missing - (1 - READ) * records > SURE * math.hypot(deviation, (1 - READ) * spread):
             warnings.append(
                 f"less than half of the cells of {shown} could be read, by its released {what}; the others count as missing. The "
-                "schema may not say how they are written, or name another column."
+                f"schema may name another column, or a format that is not the column's. {OWNER}"
             )
             continue
         if not isinstance(kind, Numeric):
@@ -138,7 +138,7 @@ def column_warnings(
             if narrow and float(count) - CROWDED * (records - missing) > SURE * noise:
                 warnings.append(
                     f"almost all numbers of {shown} are in the {side} of its {len(counts) - 1} bins, by its released {what}. "
-                    "They may be in another unit than the declared range, or may have been scaled before."
+                    f"They may be in another unit than the declared range, or may have been scaled before. {OWNER}"
                 )
     return tuple(warnings)
 
@@ -161,7 +161,7 @@ def _category_warnings(
     elif len(hidden) and above(UNDECLARED) and records > 2 * clear * len(kind.values):
         yield (
             f"no released {what[:-1]} of {_names([kind.values[k] for k in hidden.tolist()])} in {shown} stands out from its "
-            f"noise, while some cells hold none of the declared values, which may be spelled otherwise. {OWNER}"
+            f"noise, while some cells hold none of the declared values. They may be spelled otherwise. {OWNER}"
         )
     elif (counts < clear).all():
         yield (
@@ -204,7 +204,7 @@ def outcome_warnings(
         return ()
     return (
         f"nearly all outcomes {what}, by released counts, and those beyond a range are read as its end. They may be in another "
-        f"unit than the range (cents under a range in euros), or were scaled before. {OWNER} If they are right, a narrower range "
+        f"unit than the range (cents under a range in euros), or were scaled before. {OWNER} If they agree, a narrower range "
         "is more accurate.",
     )
 

@@ -63,13 +63,16 @@ class _OnDisk:
             raise _unkept() from None
         if checksums.of(array) != self.checksum:
             raise EngineError(
-                "codes on disk were altered, so the operation ends, charged. Pass another spill= or memory=."
+                "codes on disk were altered, so the operation ends; what was charged stays charged. Pass a spill= of your own."
             )
         return array
 
 
 def _unkept() -> EngineError:
-    return EngineError("codes could not be written or read back, so the operation ends, charged. Pass another spill=.")
+    return EngineError(
+        "codes could not be written or read back, so the operation ends; what was charged stays charged. Pass a spill= with "
+        "more room, or more memory=."
+    )
 
 
 class Spill(AbstractContextManager["Spill"]):

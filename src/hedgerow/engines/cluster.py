@@ -114,6 +114,7 @@ GATHER = 10.0  # seconds for a result that is there; one that takes longer is as
 LOOK = 1.0  # seconds between two looks at whether workers are still there
 RETRIES = 2  # of a task that fails, as when a file cannot be read for a moment
 SHARE_OF_MEMORY = 0.4  # of a worker's, for partitions; from 0.7 on Dask itself puts on disk what it has
+CHARGED = "; what was charged stays charged"
 
 
 class Timeout:
@@ -163,15 +164,17 @@ def gathered(futures: Iterable[Future], timeout: Timeout) -> Iterable[tuple[Futu
 
 
 def silent(timeout: float) -> EngineError:
-    return EngineError(f"nothing finished for {timeout:g} seconds, so the fit ends, charged. Pass a larger timeout=.")
+    return EngineError(
+        f"nothing finished for {timeout:g} seconds, so the fit ends{CHARGED}. Check the workers, or pass a larger timeout=."
+    )
 
 
 def lost_scheduler() -> EngineError:
-    return EngineError("the cluster's scheduler does not answer, so the fit ends, charged. Restart the cluster.")
+    return EngineError(f"the cluster's scheduler does not answer, so the fit ends{CHARGED}. Restart the cluster.")
 
 
 def lost() -> EngineError:
-    return EngineError("a partition could not be read or counted by any worker; their logs say why. It is charged.")
+    return EngineError(f"no worker could read or count a partition, so the fit ends{CHARGED}. Their logs say why.")
 
 
 class WorkerShares:

@@ -304,7 +304,7 @@ class Records:
             raise another_person(str(schema.person), str(self._group))
         group = schema.person if self._group is None else self._group
         if group is not None and group in (label, *self._drop):
-            raise ConfigurationError(f"{group!r} says who records are of, so it holds no labels and is not dropped.")
+            raise ConfigurationError(f"{group!r} names persons; pass another label=, or leave it out of drop=.")
         ignored = tuple(name for name in schema.ignore if name not in (label, *self._drop, group))
         return Layout(label, tuple(self._drop), group, schema.file_form, ignored)
 

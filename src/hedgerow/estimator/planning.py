@@ -189,7 +189,7 @@ def run(
 def check_published(X: Any, unit: Unit) -> None:
     if unit != RECORD or isinstance(X, Records):
         raise ConfigurationError(
-            "the published form protects nobody and reads raw columns in memory, so it takes no hr.Records, groups and "
+            "the published form protects nobody and reads raw columns in memory, so it takes no hr.Records, groups or "
             "records_per_person. Pass a frame and its labels, or variant='private'."
         )
 

@@ -144,12 +144,13 @@ class Ceiling:
         if not self.unit.counts(certificate.unit):
             person = f", person={certificate.person!r}" if certificate.person else ""
             raise BudgetExceeded(
-                f"{label} protects {certificate.unit} and the ledger {self.unit}. Fit for that, or open another ledger with "
+                f"{label} protects {certificate.unit}, but the ledger {self.unit}. Fit for that, or create another ledger with "
                 f"records_per_person={certificate.records_per_person}{person}. Nothing was drawn."
             )
         if certificate.adjacency == "replace-one" and self.adjacency == "add-remove":
             raise BudgetExceeded(
-                f"{label} is planned for replace-one, which says nothing of add-remove; pass the latter."
+                f"{label} is planned for replace-one, which says nothing of add-remove; pass adjacency='add-remove', or create "
+                "another ledger with adjacency='replace-one'."
             )
         if not certificate.covers_its_steps:
             raise BudgetExceeded(f"{label} plans to spend more than it claims; this is a bug, please report it.")
@@ -197,20 +198,19 @@ class Ceiling:
     def epsilon_at(self, delta: object) -> float:
         """Return about the least epsilon with which all fits are (epsilon, delta)-DP together, or raise ConfigurationError."""
         wanted = exact_delta(delta)
+        refusal = f"the ceiling says nothing for a delta of {decimal_text(wanted)}; pass a larger one."
         if self.epsilon is not None:
             if wanted >= self.delta:
                 number = float(self.epsilon)
                 return number if Fraction(number) >= self.epsilon else math.nextafter(number, math.inf)
-            raise ConfigurationError(
-                f"the ceiling says nothing for a delta of {decimal_text(wanted)}; pass a larger one."
-            )
+            raise ConfigurationError(refusal)
         low = 0.0
         for high in GRID:  # the bound decreases, and increases again once the term of the draws dominates
             if Fraction(self.delta_at(high)) <= wanted:
                 break
             low = high
         else:
-            raise ConfigurationError(f"the ceiling says nothing for a delta of {decimal_text(wanted)}; ask for more.")
+            raise ConfigurationError(refusal)
         for _ in range(SEARCH_STEPS):
             middle = (low + high) / 2
             low, high = (low, middle) if Fraction(self.delta_at(middle)) <= wanted else (middle, high)

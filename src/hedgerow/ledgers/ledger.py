@@ -138,7 +138,8 @@ class Ledger:
         amount = ceiling.amount(certificate)
         if os.getpid() != self._process:
             raise BudgetExceeded(
-                f"{label} runs in another process than its ledger, on a copy of it; nothing was drawn."
+                f"{label} runs in another process than its ledger, on a copy of it; pass n_jobs=1, or a ledger of an "
+                "hr.LedgerStore. Nothing was drawn."
             )
         key, entry = object(), LedgerEntry(label, amount.epsilon, amount.delta, certificate, amount.rho, amount.draws)
 
@@ -166,7 +167,7 @@ class Ledger:
             If the ceiling implies no epsilon for this delta, or a seeded fit was charged, for which no guarantee holds.
         """
         if not self.holds:
-            raise ConfigurationError("a fit with a random_state was charged, so no epsilon holds for this ledger.")
+            raise ConfigurationError("a seeded fit was charged, so no epsilon holds; charge others to another ledger.")
         return self.ceiling.epsilon_at(delta)
 
     @property

@@ -157,7 +157,7 @@ class RoundedNormal:
         numerator = math.isqrt(int(variance * Fraction(4) ** bits)) + 1
         if numerator >= 2 ** (SIGMA_DIGITS + 1):
             raise ConfigurationError(
-                f"noise of deviation {math.sqrt(variance):.3g} is more than is drawn; pass a larger budget."
+                f"the budget is too small: noise of deviation {math.sqrt(variance):.3g} is more than is drawn; pass a larger one."
             )
         return Dyadic(numerator, bits)
 

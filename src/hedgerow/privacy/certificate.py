@@ -333,7 +333,7 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
         case accounting.Concentrated():
             yield CertificateLine(event.level, event.purpose, event.mechanism, f"rho {decimal_text(event.rho, 4)}")
         case accounting.OneOf(parts, label):
-            several = f"; each of the {len(parts)} choices costs no more than the claim leaves, and below is the first"
+            several = f"; each of the {len(parts)} choices costs at most what the claim leaves; below is the first"
             yield label + (several if len(parts) > 1 else "; all of them together cost at most the lines below")
             for part in parts[:1]:
                 yield from steps(part)
@@ -343,7 +343,7 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
                 yield from steps(part)
         case accounting.Sequence(parts):
             if isinstance(event, accounting.SelectAndMeasure):
-                yield "selections and the measurement after them, charged together: by Gaussian DP that is less than apart"
+                yield "selections and the measurement after them are charged together, which costs less than apart (Gaussian DP)"
             for part, run in groupby(parts):  # rounds are equal, and there may be many
                 times, within = sum(1 for _ in run), list(steps(part))
                 what = dict.fromkeys(line.purpose for line in within if isinstance(line, CertificateLine))

@@ -198,7 +198,7 @@ class Unit:
     def __str__(self) -> str:
         if self.person is not None:
             column = f"column {self.person!r}" if self.person else "groups without a name"
-            return f"a person told by {column}, with at most {self._few}"
+            return f"a person identified by {column}, with at most {self._few}"
         return "a record" if self.records == 1 else f"a person with at most {self._few}"
 
     def counts(self, plan: Unit) -> bool:

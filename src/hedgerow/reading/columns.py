@@ -200,8 +200,8 @@ def refuse(data: object, lacking: Sequence[str], others: Sequence[str]) -> None:
     what = f"the column{'s' if len(names) > 1 else ''} {listed(names)}, which"
     if lacking:
         raise SchemaError(
-            f"{data} lacks {what} every record needs. Add {them} (empty cells are read as missing), or leave {them} out of the "
-            "schema and the options."
+            f"{data} lacks {what} every record needs. Add {them} (empty cells are read as missing), or correct what names "
+            f"{them}: the schema or an option."
         )
     if others:
         raise SchemaError(

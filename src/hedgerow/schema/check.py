@@ -30,7 +30,7 @@ NOT_PRIVATE = (
 )
 LEGEND = """\
 missing     empty cells and markers; a model has a branch for them
-undeclared  cells of no declared value, which share a branch, or of no number, which are read as missing
+undeclared  cells of no declared value (another spelling, other capitals?), which share a branch, or of no number, read as missing
 below       numbers under the range, read as its low end
 above       numbers over the range, read as its high end"""
 
@@ -150,7 +150,7 @@ class _Tally:
         if self.cells and known <= HARDLY_ANY * self.present:
             if self.range is not None and self.present:
                 yield (
-                    f"{few} cell of {column} could be read as the schema declares it; the others are read as missing. Is the "
+                    f"{few} cell of {column} could be read as the schema declares it, and such a cell counts as missing. Is the "
                     "text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
                 )
             elif self.cells >= fewest:

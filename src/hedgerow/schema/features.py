@@ -27,8 +27,8 @@ MOST_VALUES = 12  # values of a category that descriptions list
 HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 
 NO_RANGE = (
-    "has no range. A range must be public knowledge. "
-    "Pass hr.Numeric(0, 120), or use Schema.infer to explore without a guarantee."
+    "has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or hr.Categorical(['no', 'yes']), or "
+    "use Schema.infer to explore without a guarantee."
 )
 
 

@@ -98,7 +98,7 @@ class Recipe:
         if max_depth > 1 and cells > MOST_CELLS:  # of the codes that the first tests leave to their children
             raise ConfigurationError(
                 f"trees with so many branches need a table of {cells / 2**30:.0f} GiB below their first test, and "
-                f"{MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, grouped values or two branches a test."
+                f"{MOST_CELLS / 2**30:.0f} GiB are allowed. Pass max_depth=1, fewer trees, or fewer values in the schema."
             )
         levels: list[Level] = []
         paths: list[tuple[Event, ...]] = []

@@ -290,7 +290,7 @@ class SelectTest(Part):  # eDPRF: algorithm 2; equation 12
     def mechanism(self) -> Selection:
         if self.budget.unit > 1 and not self.score.weighs:
             raise ConfigurationError(
-                f"the {self.score.name} ranks records that count 1 only; choose criterion='max', or delta=0."
+                f"the {self.score.name} is for records that count 1 only; choose criterion='max', or delta=0."
             )
         return self.budget.selection(self.selection, self.score.range)
 

@@ -40,6 +40,7 @@ def test_the_environment_names_the_ledger(created, train, monkeypatch):
     monkeypatch.setenv("HEDGEROW_LEDGER", "budgets.db")
     alone = train()
     assert (alone.exit_code, "--dataset is missing" in alone.stderr) == (2, True)
+    assert "`hedgerow budget create` makes one" in alone.stderr
     monkeypatch.setenv("HEDGEROW_DATASET", "patients")
     assert train().exit_code == 0
     assert created.spent == 1

@@ -48,6 +48,11 @@ def test_the_demo_ends_with_a_certificate_and_what_was_learned_in_narrow_lines(r
         "--keep id",
     )
     assert [word for word in (*words, "0.500 +- 0.000") if word not in result.stdout] == []
+    table, _, legend = before.partition("\n\n  HedgerowClassifier  ")
+    assert [
+        name for name in ("HedgerowClassifier", "eDPRF", "majority rule", "gradient boosting") if name not in table
+    ] == []
+    assert "logistic" not in legend  # it explains the rules of the table, and no other
     assert "fitting" not in result.stdout
     assert "in the folder hedgerow-demo;" in result.stdout
 

@@ -162,7 +162,7 @@ def test_intervals_need_a_regressor_and_a_report(folder, tmp_path):
     frame = pd.read_csv(data)[["carat", "cut"]]
     hr.ForestClassifier(schema=schema, epsilon=1.0).fit(frame, ["a", "b"] * 750).save(tmp_path / "classes")
     words = ["predict", tmp_path / "classes", data, "--interval", 0.8, "--report", folder / "schema.toml"]
-    assert "for a model that predicts a number" in run(*words, code=2).output
+    assert "predicts classes, which have no intervals" in run(*words, code=2).output
 
 
 def test_a_released_schema_has_the_outcomes_range(folder, tmp_path):

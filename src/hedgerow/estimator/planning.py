@@ -145,10 +145,11 @@ def plan_of(estimator: Planned, schema: Schema, claim: Claim, coins: PublicCoins
     """Return the plan of a fit, which depends on these arguments alone: the one place where a fit is planned."""
     name, of_numbers = type(estimator).__name__, isinstance(estimator, RegressorMixin)
     if of_numbers == (schema.outcome is None):
-        wanted, declared = ("a number", "classes") if of_numbers else ("classes", "an outcome")
+        wanted, declared, way = "classes", "an outcome", "hr.HedgerowRegressor, or declare classes=[...]"
+        if of_numbers:
+            wanted, declared, way = "a number", "classes", "a classifier, or declare outcome=hr.Numeric(low, high)"
         raise ConfigurationError(
-            f"{name} predicts {wanted}, but the schema declares {declared}. Pass the schema to "
-            f"{'a classifier' if of_numbers else 'hr.HedgerowRegressor'}, or declare {wanted} with public values."
+            f"{name} predicts {wanted}, but the schema declares {declared}. Pass the schema to {way}."
         )
     checked = plain(estimator)
     make = checked._plan if checked.variant == "private" else checked._printed_plan

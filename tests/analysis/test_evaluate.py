@@ -185,7 +185,7 @@ def test_where_nothing_stands_out_the_interval_is_everything():
     assert card.interval("accuracy") == (0.0, 1.0)
     card = evaluate(model, X[:0].tolist() or [[None, None]], [None], epsilon=1, random_state=0)
     assert card.interval("roc_auc") == (0.0, 1.0)
-    assert str(card).splitlines()[0].endswith(" (recall and precision: of 'yes')")
+    assert str(card).splitlines()[0].endswith("; recall and precision are of 'yes'")
     assert json.dumps(card.to_dict(), allow_nan=False)
 
 
@@ -238,7 +238,8 @@ def test_persons_are_named_and_a_large_delta_is_told():
         card = evaluate(MODELS[2], X, y, epsilon=1, groups=pd.Series(range(200), name="who"), records_per_person=2)
     first = str(card).splitlines()[0]
     assert (
-        "It protects a person identified by column 'who', with at most 2 records; its model protects a record." in first
+        "It protects a person identified by column 'who', with at most 2 records; its model protects a record; recall"
+        in first
     )
     assert (card.certificate_.unit.records, card.certificate_.unit.person) == (2, "who")
     with pytest.warns(UserWarning, match="delta is") as caught:

@@ -176,7 +176,7 @@ def test_a_parent_is_there_open_and_of_the_same_unit(made):
     with pytest.raises(ConfigurationError, match="there is no ledger 'whole'"):
         made.create("part", epsilon=1, parent="whole")
     made.create("whole", epsilon=1)
-    with pytest.raises(ConfigurationError, match="protects a record; sub-ledgers"):
+    with pytest.raises(ConfigurationError, match="protects a record; sub-ledgers too"):
         made.create("part", epsilon=1, records_per_person=2, parent="whole")
     part = made.create("part", epsilon=1, parent="whole")
     made.close_ledger("whole", reason="done")

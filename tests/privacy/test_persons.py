@@ -208,7 +208,7 @@ def test_shares_and_raises_keep_the_unit(tmp_path):
     store = hr.LedgerStore(tmp_path / "b.db")
     whole = store.create("whole", epsilon=2, records_per_person=3, person="id")
     for wrong in ({}, {"records_per_person": 3}, {"records_per_person": 3, "person": "other"}):
-        with pytest.raises(ConfigurationError, match="pass the same records_per_person and person"):
+        with pytest.raises(ConfigurationError, match="pass its records_per_person and person"):
             store.create("part", epsilon=1, parent="whole", **wrong)
     part = store.create("part", epsilon=1, parent="whole", records_per_person=3, person="id")
     part.reserve(certificate(pure("1/3"), records=3, person="id"))

@@ -367,7 +367,8 @@ class ReportCard(Card):
         return Figure(*(np.sum(figures, axis=0) / number).tolist()), slopes / number
 
     def _title(self) -> str:
-        return super()._title() + f" (recall and precision: of {self.classes[-1]!r})" * (self.grid.n_classes == 2)
+        about = f"; recall and precision are of {self.classes[-1]!r}" * (self.grid.n_classes == 2)
+        return super()._title().removesuffix(".") + about
 
     @property
     def _curves(self) -> range:

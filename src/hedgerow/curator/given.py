@@ -262,7 +262,7 @@ def check_call(call: Call, schema: Schema, *, has_target: bool, has_names: bool)
         raise ConfigurationError(begin + call.instead)
     if call.compared:
         raise ConfigurationError(
-            f"{begin}A tool inside of it compares predictions with these numbers. Pass the model without that tool."
+            f"{begin}A tool inside of it compares predictions with these numbers. Use the model without that tool."
         )
     if not has_target:
         named = f"the column {schema.target!r}, the schema's target"

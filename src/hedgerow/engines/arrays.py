@@ -70,8 +70,7 @@ class _OnDisk:
 
 def _unkept() -> EngineError:
     return EngineError(
-        "codes could not be written or read back, so the operation ends; what was charged stays charged. Pass a spill= with "
-        "more room, or more memory=."
+        "codes could not be kept on disk, so the operation ends; what was charged stays charged. Pass a spill= with more room."
     )
 
 

@@ -264,7 +264,7 @@ class Books:
                 raise ConfigurationError(f"ledger {parent!r} is closed, so it has nothing to share.")
             if above.ceiling.unit != ceiling.unit:
                 raise ConfigurationError(
-                    f"ledger {parent!r} protects {above.ceiling.unit}; sub-ledgers do, too: pass the same records_per_person and person."
+                    f"ledger {parent!r} protects {above.ceiling.unit}; sub-ledgers too: pass its records_per_person and person."
                 )
         none = Head(name, parent, -1, BEGINNING, Standing(ceiling))
         self._connection.execute(sa.insert(heads).values(name=name, parent=parent, number=-1, hash=BEGINNING))

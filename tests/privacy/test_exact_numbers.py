@@ -58,7 +58,7 @@ REFUSED += [np.float64("nan"), Endless(1)]
 
 @pytest.mark.parametrize("value", REFUSED)
 def test_anything_else_is_no_budget(value):
-    with pytest.raises(ConfigurationError, match=r"epsilon is .* privacy budget.* as epsilon=1\.0"):
+    with pytest.raises(ConfigurationError, match=r"epsilon is .* privacy budget.* as in epsilon=1\.0"):
         exact(value)
 
 

@@ -174,7 +174,7 @@ def lost_scheduler() -> EngineError:
 
 
 def lost() -> EngineError:
-    return EngineError(f"no worker could read or count a partition, so the fit ends{CHARGED}. Their logs say why.")
+    return EngineError(f"a partition could not be read or counted by any worker; their logs say why{CHARGED}.")
 
 
 class WorkerShares:

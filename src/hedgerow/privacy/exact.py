@@ -28,7 +28,7 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     """
     number = _fraction(value)
     if number is None or not SMALLEST <= number <= LARGEST:
-        raise ConfigurationError(f"{name} is {shown(value)}; pass a privacy budget, 1e-9 to 1e9, such as {name}=1.0.")
+        raise ConfigurationError(f"{name} is {shown(value)}; pass a privacy budget from 1e-9 to 1e9, as in {name}=1.0.")
     return number
 
 

@@ -335,7 +335,7 @@ class Owner:
             raise Refusal("the fit has another schema than this owner's; give all parties the same schema")
         try:
             self._records.check(reading.schema)
-        except ConfigurationError:
+        except (ConfigurationError, OSError):  # of a file that is gone, an OSError names the owner's path
             raise Refusal("its columns are not those of the schema; correct the schema, or its file") from None
         if (certificate.person is None) != (self._records.groups_by(reading.schema) is None):
             raise Refusal(

@@ -266,7 +266,7 @@ def test_an_owner_whose_file_is_gone_refuses_and_does_not_name_it(tmp_path):
     west = owners.transport.owners["west"]
     west._records = hr.Records.from_csv(path, label="y")
     path.unlink()
-    with pytest.raises(EngineError, match="west refuses.*: its columns are not those of the schema") as ended:
+    with pytest.raises(EngineError, match=r"west refuses.*: its columns are not those of the schema") as ended:
         fitted(*MODELS["eDPRF"], owners.records())
     assert path.name not in str(ended.value)
     assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [0.0] * 3

@@ -60,7 +60,8 @@ def owner(
 ) -> None:
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
-    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    store = store_of(address)
+    ledger = store.ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
     mode = "trusted" if colluding is None else colluding
     schema = Schema.load(schema_path)
     known = of_files(data, label, group=group)
@@ -82,7 +83,7 @@ def owner(
     if signal.SIGINT in signals:  # by somebody at the terminal
         click.echo(
             f"\n{name} was stopped. If a fit was in progress, start it again with the same options within the fit's timeout. "
-            f"What was charged stays charged: hedgerow budget show --ledger {address} --dataset {dataset}",
+            f"What was charged stays charged: hedgerow budget show --ledger {store.address} --dataset {dataset}",
             err=True,
         )
 

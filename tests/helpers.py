@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -123,3 +124,9 @@ def spilling(records: Any, folder: Any) -> Any:
     for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
         object.__setattr__(source, name, value)
     return replace(records, _source=source)
+
+
+def total(law):
+    """Return the probability of all releases together; that of some releases is a mixture."""
+    mixtures = (value if isinstance(value, list) else [(value, ())] for value in law.values())
+    return math.fsum(weight for mixture in mixtures for weight, _ in mixture)

@@ -226,10 +226,6 @@ def _all_runs(
         script = replay.next_script(last_is_open=last_is_open)
 
 
-def total(law: Law) -> float:
-    return math.fsum(weight for value in law.values() for weight, _ in _mixture(value))
-
-
 @dataclass(frozen=True)
 class ReleaseSet:
     """A set of releases that distinguishes two data sets: its loss, and its probability on both."""

@@ -152,7 +152,6 @@ def plan(
     delta: float | None,
     out: Path | None,
     force: bool,
-    as_json: bool,
     **claim: Any,
 ) -> None:
     if out is not None and out.suffix not in PICTURES:
@@ -168,4 +167,4 @@ def plan(
         picture = io.BytesIO()
         figure.savefig(picture, format=out.suffix[1:])
         inputs.write_out(picture.getvalue(), out, force=force)
-    inputs.show(outlook.to_dict(), outlook, as_json=as_json)
+    click.echo(outlook)

@@ -80,7 +80,7 @@ def bar_of(share: float) -> str:
 
 
 def progress_bar(pieces: int, label: str, *, shown: bool = True) -> Any:
-    """Return click's bar, which a terminal alone shows; ``update(1, text)`` counts a piece of work and names it beside it."""
+    """Return click's bar, which a terminal alone shows; ``update(1, text)`` counts a piece of work and shows its text."""
     from click import progressbar  # only long work takes it
 
     file = sys.stderr if shown else None  # a process may have no standard error

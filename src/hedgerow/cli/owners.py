@@ -18,6 +18,7 @@ from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, Transport, records
 from hedgerow.engines.federated.coordinator import PAUSE, flwr
+from hedgerow.engines.local import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
 from hedgerow.estimator import PrivateEstimator
@@ -109,7 +110,7 @@ def fit(federation: Path, owners: Path) -> None:
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 
 
-class PrintedProgress:
+class PrintedProgress(Silent):
     """A transport that prints for which owners a fit waits, and the fit's progress: its queries and bytes."""
 
     def __init__(self, transport: Transport) -> None:
@@ -122,9 +123,6 @@ class PrintedProgress:
             self._print(f"waiting for {', '.join(silent)}, for up to {timeout:.0f} seconds")
         self._silent = silent
         return replies
-
-    def read(self, share: float | None) -> None: ...
-    def counted(self, question: int, share: float) -> None: ...
 
     def sent(self, queries: int, down: int, up: int) -> None:
         if time.monotonic() >= self._next:

@@ -260,14 +260,10 @@ class FederatedSource:
         """Return the replies of all owners to one request, or raise EngineError; silent owners are queried again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
         deadline, pause = time.monotonic() + self.timeout, PAUSE
+        kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
         while missing := [one.name for one in self.parties if one.name not in replies]:
             left = deadline - time.monotonic()
             if left <= 0:
-                kept = (
-                    "nothing was charged"
-                    if kind == "propose"
-                    else "what was charged for it stays charged, at every owner"
-                )
                 raise EngineError(
                     f"{', '.join(missing)} did not answer for {self.timeout:g} seconds, so the fit ends; {kept}. Start the "
                     "owner, and pass a larger timeout= if it takes longer."
@@ -278,7 +274,6 @@ class FederatedSource:
                 self.traffic.up += len(data)
                 reply = replies[name] = unpacked(data)
                 if "refused" in reply:
-                    kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
                     raise EngineError(f"{name} refuses, so the fit ends; {kept}: {reply['refused']}.")
             if len(replies) < len(self.parties):
                 time.sleep(min(pause, max(left, 0)))

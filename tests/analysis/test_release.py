@@ -243,7 +243,7 @@ def test_one_record_is_in_one_cell_of_each_column():
 def test_noise_for_one_column_instead_of_all_is_caught(monkeypatch):
     """The curator refuses a planted bug: noise for a sensitivity of one where a record is in a cell of two columns."""
     monkeypatch.setattr(ranges_module.RangePlan, "coarse", property(lambda self: Geometric(self.epsilon / 2, 1)))
-    with pytest.raises(hr.ConfigurationError, match="2 of the counts"):
+    with pytest.raises(hr.ConfigurationError, match="in 2 counts"):
         private_schema({"a": [1.0], "b": [2.0]}, epsilon=1, numeric=["a", "b"], classes=[0, 1], random_state=0)
 
 
@@ -353,7 +353,7 @@ def test_a_release_for_one_record_replaced_stays_within_its_claim():
     assert float(twice.thresholds) == pytest.approx(1e-6 / (1 + math.exp(1.5)), rel=1e-6)
     assert twice.under("replace-one").delta(Fraction(3)) <= Fraction(1, 10**6)
     assert not twice.under("replace-one").delta(Fraction(3)) <= Fraction(99, 10**8)
-    with pytest.raises(hr.BudgetExceeded, match="one record added or removed"):
+    with pytest.raises(hr.BudgetExceeded, match="replace-one, which says nothing of add-remove"):
         people_schema(adjacency="replace-one", ledger=hr.Ledger(epsilon=10, delta=1e-3))
 
 
@@ -544,7 +544,7 @@ def test_the_release_command_writes_a_schema_and_books_it(tmp_path, run, answer)
     release = ["schema", "release", data, "--epsilon", 2, "--numeric", "age", "--out", tmp_path / "x.toml", "--target"]
     result = run(*release, "ill")
     assert result.exit_code == 2
-    assert "'job'" in result.stderr
+    assert "delta must be above 0" in result.stderr
     assert run(*release, "well").exit_code == 2
     model = ["--system", "hedgerow", "--out", tmp_path / "m.hedgerow"]
     trained = run("train", data, "--schema", out, "--epsilon", 1, *model, *booked)

@@ -110,7 +110,7 @@ def test_an_outcome_has_a_share_of_the_budget_like_a_column(names):
 def test_noise_for_the_columns_alone_is_caught(monkeypatch):
     """The curator refuses a planted bug: noise for one column where a record is in a cell of its outcome, too."""
     monkeypatch.setattr(RangePlan, "coarse", property(lambda self: Geometric(self.epsilon / 2, 1)))
-    with pytest.raises(hr.ConfigurationError, match="2 of the counts"):
+    with pytest.raises(hr.ConfigurationError, match="in 2 counts"):
         private_schema({"a": [1.0]}, [2.0], epsilon=1, numeric=["a"], outcome=True, target="b", random_state=0)
 
 

@@ -13,6 +13,7 @@ import sys
 import traceback
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import click
@@ -317,8 +318,9 @@ def test_the_model_of_owners_replaces_nothing(original, tmp_path, monkeypatch):
             Path(path).write_text("new", "utf-8")
 
     monkeypatch.setattr(hr, "Stub", Stub, raising=False)
-    source = type("Source", (), {"traffic": "3 bytes"})
-    monkeypatch.setattr(owners, "records", lambda *_, **__: type("Records", (), {"source": source}))
+    monkeypatch.setattr(owners, "PrivateEstimator", Stub)
+    given = SimpleNamespace(source=SimpleNamespace(traffic="3 bytes"), with_progress=lambda _: given)
+    monkeypatch.setattr(owners, "records", lambda *_, **__: given)
     for name in ("b.db", "s.toml", "f.toml", "none/m.h"):
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         with pytest.raises((click.UsageError, hr.ConfigurationError)):

@@ -280,7 +280,7 @@ def test_a_partition_whose_ids_are_of_another_type_is_refused(second, client):
     if second in ("floats", "missing"):
         table_of(records, schema).close()
         return
-    with pytest.raises(hr.EngineError, match="another type than the frame declares"):
+    with pytest.raises(hr.EngineError, match="another type than the frame's"):
         table_of(records, schema)
 
 

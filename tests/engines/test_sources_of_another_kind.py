@@ -78,5 +78,5 @@ def test_batches_that_are_no_tables_are_refused(batches):
 @pytest.mark.filterwarnings("ignore")
 def test_a_function_that_returns_no_batches_is_refused():
     records = hr.Records.from_batches(lambda: "people.csv", "t")
-    with pytest.raises(ConfigurationError, match="from_batches got str"):
+    with pytest.raises(ConfigurationError, match=r"from_batches got builtins\.str"):
         hr.EDPRFClassifier(epsilon=1.0, schema=SCHEMA).fit(records)

@@ -68,7 +68,8 @@ class ChainLink:
 
 def damaged(ledger: str, number: int, what: str) -> LedgerDamaged:
     return LedgerDamaged(
-        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; compare the store with a copy."
+        f"ledger {ledger!r} is damaged at link {number}: {what}. Nothing was charged; keep the store as it is, and compare it "
+        "with a copy."
     )
 
 

@@ -1,7 +1,4 @@
-"""Files: how they are read, how they appear whole or not at all, and what one may ask of the machine that reads it.
-
-Every file that hedgerow leaves behind is written here. Also binary file objects in place of paths, as object stores need them.
-"""
+"""Files: how they are read, how they appear whole or not at all, and what one may ask of the machine that reads it."""
 
 from __future__ import annotations
 

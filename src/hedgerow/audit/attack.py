@@ -258,7 +258,6 @@ def settings_of(name: str, case: Case) -> dict[str, Any]:
 
 
 def private_trials() -> list[Trial]:
-    """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
     names = [info.name for info in (*list_systems(), *list_systems(regressors=True))]
     trials = []
     for name, adjacency in product(names, get_args(Adjacency)):

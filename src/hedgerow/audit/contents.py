@@ -215,7 +215,6 @@ def _words(model: estimators.PrivateEstimator, arrays: Arrays) -> Iterator[str]:
 def _certificate(
     stored: Certificate, estimator: estimators.PrivateEstimator, schema: Schema, plan: estimators.Plan
 ) -> Iterator[str]:
-    """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
     claim = estimators.claim_of(estimator)
     try:
         again = estimators.certificate_of(estimator, schema, claim, plan, seeded=stored.seeded)

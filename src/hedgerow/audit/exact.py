@@ -179,7 +179,6 @@ class ScriptedBits(mechanisms.RandomBits):
 
 @lru_cache(maxsize=16)
 def orders(records: int) -> list[tuple[int, ...]]:
-    """Return all orders of so many rows, in the order of ``Permutation.law``."""
     if records > MOST_ORDERS:
         raise ConfigurationError(
             f"{records} records have too many orders to walk through; audit at most {MOST_ORDERS}."

@@ -111,8 +111,6 @@ def fit(federation: Path, owners: Path) -> None:
 
 
 class PrintedProgress(Silent):
-    """A transport that prints for which owners a fit waits, and the fit's progress: its queries and bytes."""
-
     def __init__(self, transport: Transport) -> None:
         self._transport, self._silent, self._next = transport, list[str](), 0.0
 
@@ -134,7 +132,6 @@ class PrintedProgress(Silent):
 
 
 def without_frames(record: logging.LogRecord) -> bool:
-    """Show an error in Flower's log as its sentence, without a traceback."""
     if record.exc_info:
         record.msg, record.args, record.exc_info = "%s", (record.exc_info[1],), None
     return True

@@ -35,7 +35,6 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def read_report(path: Path, model: Path) -> Card | GroupCards:
-    """Return the report card of a model file, or those of groups, that ``hedgerow evaluate`` wrote."""
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)

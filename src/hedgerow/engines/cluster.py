@@ -1,7 +1,4 @@
-"""Records on the workers of a cluster: how they become a table, which of Dask's workers holds which, and how long a fit waits.
-
-A source of Spark uses ``ClusterSource`` alone.
-"""
+"""Records on the workers of a cluster: how they become a table, which of Dask's workers holds which, and how long a fit waits."""
 
 from __future__ import annotations
 

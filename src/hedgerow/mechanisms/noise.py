@@ -1,7 +1,4 @@
-"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP.
-
-Also a basis in which sums of a number's codes are measured: with less noise on broad contrasts, and more on fine ones.
-"""
+"""Noise on integers, choices by scores, and the budgets that buy them: pure epsilon, or rho of zero-concentrated DP."""
 
 from __future__ import annotations
 

@@ -116,7 +116,6 @@ class Flower:
 
 
 def flwr(module: str) -> Any:
-    """Return a module of Flower."""
     return imported(f"flwr.{module}", "owners on several machines need Flower", "federated")
 
 
@@ -197,7 +196,6 @@ class FederatedSource:
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """What the guarantee rests on besides."""
         if self.colluding is None:
             return (COORDINATOR, MASKS, PERSONS)
         noise = (
@@ -251,7 +249,6 @@ class FederatedSource:
         raise EngineError("owners send no values of columns; write the schema down together.")
 
     def end(self) -> None:
-        """End the fit at the owners that can be reached."""
         assert self.proposal is not None
         message = packed({"kind": "end", "fit": self.proposal["fit"]})
         self.transport.send(dict.fromkeys((one.name for one in self.parties), message), PAUSE)
@@ -282,8 +279,6 @@ class FederatedSource:
 
 
 class Traffic:
-    """What fits sent: the number of their queries, and the bytes to and from all owners together."""
-
     def __init__(self) -> None:
         self.queries = self.down = self.up = 0
 

@@ -1,8 +1,4 @@
-"""The papers' data sets, split as the papers say or by a fixed permutation; fits on them; and their rows, lines of CSV files.
-
-What has a row is not run again, and nothing is lost when a run is broken off. Rows of a paper that is done are packed into one
-compressed file by ``benchmarks/pack_rows.py``.
-"""
+"""The papers' data sets, split as the papers say or by a fixed permutation; fits on them; and their rows, lines of CSV files."""
 
 from __future__ import annotations
 

@@ -88,7 +88,6 @@ def _section(results: Results, out: Path, written: list[Path]) -> Section:
 
 
 def _page(paper: Paper, sections: Sequence[Section], out: Path, written: list[Path]) -> tuple[str, str]:
-    """Write a paper's page, and return how often every point was run, and the headline, if all was run often enough."""
     counts: dict[str, list[int]] = {words: [] for words in FORMS.values()}
     for section in sections:
         for (_, _, form, _), cell in section.results.cells.items():

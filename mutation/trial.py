@@ -116,6 +116,7 @@ class Trials:
     def __init__(self, reach: Path, jobs: int = 1, budget: float = BUDGET, marks: str = MARKS) -> None:
         self.reach, self.jobs, self.budget, self.marks = reach, jobs, budget, marks
         self._seen = SeenSoFar()
+        reach.parent.mkdir(parents=True, exist_ok=True)
 
     def run(self, changes: Sequence[Change]) -> Iterator[tuple[int, Outcome]]:
         """Yield the outcome of each change, by its number, as they end."""

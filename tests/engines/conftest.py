@@ -31,7 +31,7 @@ def client(tmp_path_factory):
     """Two workers of Dask."""
     dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
     folder = str(tmp_path_factory.mktemp("dask"))
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50, "local_directory": folder}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50, "local_directory": folder}
     # A LocalCluster gives a worker up for good if it is away 15 seconds after it was lost, also where it was killed once more
     # just then.
     patient = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})

@@ -200,7 +200,7 @@ def test_a_partition_that_comes_back_otherwise_is_refused(files, client):
 @pytest.mark.full
 def test_without_workers_a_fit_ends_after_the_stated_time(files):
     schema, paths = files
-    options = {"n_workers": 0, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 0, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         ledger = hr.Ledger(epsilon=1.0)
         records = hr.Records.from_dask(frame_of(paths), label="label", client=client, timeout=1)
@@ -253,7 +253,7 @@ def test_a_scheduler_that_does_not_answer_ends_a_fit(files, sign, tmp_path):
 @pytest.mark.engines
 def test_a_worker_that_stops_within_a_query_ends_a_fit_after_the_stated_time(files):
     schema, paths = files
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         [pid] = client.run(os.getpid).values()
 
@@ -325,7 +325,7 @@ def test_wrong_frames_are_refused_before_anything_is_booked(files, client):
 @pytest.mark.full
 def test_an_asynchronous_client_is_refused_before_anything_is_booked(files):
     async def fit():
-        options = {"n_workers": 1, "processes": False, "dashboard_address": None, "asynchronous": True}
+        options = {"n_workers": 1, "processes": False, "dashboard_address": ":0", "asynchronous": True}
         async with (
             distributed.LocalCluster(**options) as cluster,
             distributed.Client(cluster, asynchronous=True) as one,

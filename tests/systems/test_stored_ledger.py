@@ -50,7 +50,7 @@ def test_workers_of_dask_share_one_sum(tmp_path):
         return os.getpid()
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         futures = client.map(fit, range(15), pure=False)

@@ -18,6 +18,7 @@ from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, Transport, records
 from hedgerow.engines.federated.coordinator import PAUSE, flwr
+from hedgerow.engines.local import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
 from hedgerow.estimator import PrivateEstimator
@@ -110,9 +111,7 @@ def fit(federation: Path, owners: Path) -> None:
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 
 
-class PrintedProgress:
-    """A transport that prints for which owners a fit waits, and the fit's progress: its queries and bytes."""
-
+class PrintedProgress(Silent):
     def __init__(self, transport: Transport) -> None:
         self._transport, self._silent, self._next = transport, list[str](), 0.0
 
@@ -124,9 +123,6 @@ class PrintedProgress:
         self._silent = silent
         return replies
 
-    def read(self, share: float | None) -> None: ...
-    def counted(self, question: int, share: float) -> None: ...
-
     def sent(self, queries: int, down: int, up: int) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + BETWEEN
@@ -137,7 +133,6 @@ class PrintedProgress:
 
 
 def without_frames(record: logging.LogRecord) -> bool:
-    """Show an error in Flower's log as its sentence, without a traceback."""
     if record.exc_info:
         record.msg, record.args, record.exc_info = "%s", (record.exc_info[1],), None
     return True

@@ -29,7 +29,7 @@ from hedgerow import datasets
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.papers.reproduce.fits import TASKS as REPRODUCED
 from hedgerow.systems import system_class
-from hedgerow.texts import Progress
+from hedgerow.texts import progress_bar
 
 FIELDS = ("system", "variant", "data", "epsilon", "run", "accuracy", "auc", "seconds")
 Key = tuple[str, str, str, str, str]  # the first five fields of a line
@@ -95,11 +95,10 @@ def run(options: argparse.Namespace) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = read(path)
     done = {tuple(row[field] for field in FIELDS[:5]) for row in rows}
-    wanted = wanted_fits(options)
-    left = [key for key in wanted if key not in done]
+    left = [key for key in wanted_fits(options) if key not in done]
     with (
         path.open("a", newline="") as file,
-        Progress((group_of(key) for key in left), len(wanted) - len(left)) as progress,
+        progress_bar(len(left), "fitting") as progress,
     ):
         writer = csv.DictWriter(file, FIELDS)
         if not rows:
@@ -111,12 +110,7 @@ def run(options: argparse.Namespace) -> None:
             for key in keys:
                 writer.writerow(fit(key, split))
                 file.flush()
-                progress.step(group_of(key), f"{key[0]} {task} epsilon {key[3]}")
-
-
-def group_of(key: Key) -> tuple[str, str]:
-    """Return what decides how long a fit takes, for the estimate of the time left."""
-    return key[0], key[2]
+                progress.update(1, f"{key[0]} {task} epsilon {key[3]}")
 
 
 def read(path: Path) -> list[dict[str, str]]:

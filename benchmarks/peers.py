@@ -37,7 +37,7 @@ from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier,
 import accuracy
 import hedgerow as hr
 from accuracy import FIELDS
-from hedgerow.texts import Progress
+from hedgerow.texts import progress_bar
 from peer_environment import PEERS, PeerEnvironment, PeerError, make_environment
 from shapes import SHAPES
 from timing import made_up, median_seconds, peak_mib
@@ -276,7 +276,7 @@ def run(options: argparse.Namespace) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         path.open("a", newline="") as file,
-        Progress((batch[:2] for batch in left), len(batches) - len(left)) as progress,
+        progress_bar(len(left), "fitting") as progress,
     ):
         writer = csv.DictWriter(file, FIELDS)
         if not rows:
@@ -295,7 +295,7 @@ def run(options: argparse.Namespace) -> None:
                     if key(batch, "") not in done:
                         writer.writerow(refusal(batch, error))
                         file.flush()
-                progress.step(batch[:2], f"{batch[0]} {data} epsilon {batch[2]}")
+                progress.update(1, f"{batch[0]} {data} epsilon {batch[2]}")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from mutants import Mutant, Source, mutants_of
 from order import Words
+from packed import read_packed, write_packed
 from reach import REACH, ROOT, SOURCE
 from trial import Change, Outcome, Trials, prepare
 
@@ -103,8 +104,6 @@ Outcomes = dict[tuple[str, str], Known]  # by the module's path and the change
 
 def read_outcomes(packed: Path = OUTCOMES, tried: Path = TRIED) -> Outcomes:
     """Return all that is known."""
-    from hedgerow.files import read_packed  # not before `prepare` says where hedgerow is
-
     rows = [
         line.split("\t") for line in [*(read_packed(packed) if packed.exists() else "").splitlines(), *_lines(tried)]
     ]
@@ -119,8 +118,6 @@ def _lines(path: Path) -> list[str]:
 
 def write_outcomes(known: Outcomes, packed: Path = OUTCOMES, tried: Path = TRIED) -> None:
     """Pack what is known."""
-    from hedgerow.files import write_packed
-
     write_packed(packed, "".join("\t".join([*names, *one]) + "\n" for names, one in sorted(known.items())))
     tried.unlink(missing_ok=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from hedgerow.additive.plan import RoundSchedule
+from hedgerow.audit import Grid
+from hedgerow.audit.exact import Replay
 from hedgerow.curator import Queryable
 from hedgerow.estimator import Plan, PrivateClassifier, RawPlan, plan_of, run
 from hedgerow.mechanisms import Coins, PerRecordCoin, Randomness, WeightedCoin
@@ -123,3 +126,20 @@ def spilling(records: Any, folder: Any) -> Any:
     for name, value in {"memory": 0, "spill": folder}.items():  # past the check of what a user may pass
         object.__setattr__(source, name, value)
     return replace(records, _source=source)
+
+
+def exact_law(fit, grid=Grid()):  # noqa: B008 - it is frozen
+    """Return the probability of everything that ``fit`` may release, by a run for each sequence of outcomes of its draws."""
+    law, known, script = {}, {}, []
+    while script is not None:
+        replay = Replay(script, known, grid)
+        released = fit(replay)
+        law[released] = law.get(released, 0.0) + replay.probability()
+        script = replay.next_script()
+    return law
+
+
+def total(law):
+    """Return the probability of all releases together; that of some releases is a mixture."""
+    mixtures = (value if isinstance(value, list) else [(value, ())] for value in law.values())
+    return math.fsum(weight for mixture in mixtures for weight, _ in mixture)

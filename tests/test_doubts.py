@@ -361,6 +361,15 @@ def test_a_curators_queries_name_a_class_once_and_columns_by_the_root():
     assert told(lambda: (good.class_counts(good.root, 1.0), good.histogram(good.root, ["sex", "age"], 1.0)))[1] == []
 
 
+def test_each_column_is_named_once_whatever_its_name():
+    schema = hr.Schema({"rate: new": hr.Numeric(0, 1), "rate: old": hr.Numeric(0, 1)}, ["no", "yes"])
+    curator = hr.Curator({name: np.full(N, None) for name in schema.names}, LABELS, schema, epsilon=9.0)
+    for name in schema.names:
+        _, [text] = told(lambda name=name: curator.histogram(curator.root, [name], 1.0))
+        assert text.startswith(f"less than half of the cells of {name!r}")
+        assert told(lambda name=name: curator.histogram(curator.root, [name], 1.0))[1] == []
+
+
 def test_a_released_range_of_few_numbers_is_named():
     X = {"age": GOOD["age"], "cost": np.where(np.arange(N) % 3, np.nan, GOOD["cost"])}
     _, bad = told(lambda: hr.private_schema(X, epsilon=8, numeric=["age", "cost"], classes=["no", "yes"]))

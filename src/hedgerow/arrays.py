@@ -1,8 +1,4 @@
-"""Arrays: names of their types, checks of shapes, frozen copies, and values of objects that are computed at their first use.
-
-Also the kernels that work on arrays: how each is compiled, and threads on which they run side by side, as they run without the
-interpreter lock.
-"""
+"""Arrays: names of their types, checks of shapes, frozen copies, and values of objects that are computed at their first use."""
 
 from __future__ import annotations
 

@@ -1,13 +1,8 @@
-"""Files: how they are read, how they appear whole or not at all, and what one may ask of the machine that reads it.
-
-Every file that hedgerow leaves behind is written here. Also packed files with hashes, and binary file objects in place of paths,
-as object stores need them.
-"""
+"""Files: how they are read, how they appear whole or not at all, and what one may ask of the machine that reads it."""
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import secrets
 import stat
@@ -81,8 +76,6 @@ def packaged_text(package: str, name: str) -> str:
 def packaged_table(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(packaged_text(package, f"{name}.toml"))
 
-
-HASHES = "SHA256SUMS"  # as `sha256sum --check` reads it
 
 # What a folder answers where the file system has nothing to flush for it.
 NOTHING_TO_FLUSH = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS)
@@ -158,36 +151,6 @@ def write_kept(path: str | os.PathLike[str], write: Callable[[Path], Any], *, re
             place = last
         else:
             return place
-
-
-def write_packed(path: str | os.PathLike[str], text: str) -> None:
-    import lzma  # not every build of Python has it
-
-    target = Path(path)
-    content = lzma.compress(text.encode("utf-8"), preset=9)
-    hashes = _hashes(target.parent) | {target.name: hashlib.sha256(content).hexdigest()}
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(hashes.items()))
-    for file, written in ((target, content), (target.parent / HASHES, lines.encode("utf-8"))):
-        with atomic_file(file) as part:
-            part.write_bytes(written)
-
-
-def read_packed(path: str | os.PathLike[str]) -> str:
-    import lzma
-
-    source = Path(path)
-    content = source.read_bytes()
-    if _hashes(source.parent).get(source.name) != hashlib.sha256(content).hexdigest():
-        raise ValueError(
-            f"{source} is not the file whose hash stands in {HASHES} beside it. Get both again, or move them away."
-        )
-    return lzma.decompress(content).decode("utf-8")
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    path = folder / HASHES
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
 
 def _place_new(part: Path, target: Path) -> None:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import math
-import shutil
-import statistics
 import sys
-import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from html import escape
 from reprlib import Repr
-from typing import Any, Self, TextIO
+from typing import Any
 
 LONGEST_REPR = 2000  # characters
 FEW = Repr()
@@ -84,74 +79,11 @@ def bar_of(share: float) -> str:
     return f"[{'#' * int(20 * share):.<20}]"
 
 
-class Progress:
-    """A bar on a terminal; elsewhere, as in a log file, a line now and then.
+def progress_bar(pieces: int, label: str, *, shown: bool = True) -> Any:
+    """Return click's bar, which a terminal alone shows; ``update(1, text)`` counts a piece of work and shows its text."""
+    from click import progressbar  # only long work takes it
 
-    ``left`` has the group of each piece of work that is to be done, and pieces of a group are taken to last equally long. The
-    ``done`` pieces of an earlier run count as done and say nothing about the time.
-    """
-
-    def __init__(
-        self,
-        left: Iterable[Hashable],
-        done: int = 0,
-        *,
-        file: TextIO | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._left = Counter(left)
-        self._done = done
-        self._seen: dict[Hashable, list[float]] = defaultdict(list)
-        self._file = file or sys.stderr or io.StringIO()  # a process may have no standard error
-        self._clock = clock
-        self._terminal = self._file.isatty()
-        self._width = 0
-        self._shown = -math.inf
-        self._last = clock()
-
-    def __enter__(self) -> Self:
-        self._last = self._clock()
-        self._show("", force=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # Not over what stands there already: the last state stays, whether the work was finished or broken off.
-        if self._terminal:
-            self._file.write("\n")
-            self._file.flush()
-
-    def step(self, group: Hashable, label: str) -> None:
-        now = self._clock()
-        self._seen[group].append(now - self._last)
-        self._last = now
-        self._left[group] -= 1
-        self._done += 1
-        self._show(label, force=not self._left.total())
-
-    def line(self, label: str = "") -> str:
-        total, left = self._done + self._left.total(), "time left unknown"
-        if self._done == total:
-            left = "done"
-        elif self._seen:  # medians of groups, as a first piece may compile
-            known = {group: statistics.median(seconds) for group, seconds in self._seen.items()}
-            other = statistics.mean(known.values())
-            seconds = round(sum(pieces * known.get(group, other) for group, pieces in self._left.items()))
-            (hours, minutes), seconds = divmod(seconds // 60, 60), seconds % 60
-            left = f"{hours} h {minutes:02d} min left" if hours else f"{minutes} min {seconds:02d} s left"
-        share = self._done / total if total else 1.0
-        # Rounded down, so that 100 % is said of the whole only.
-        return f"{bar_of(share)} {self._done}/{total} {int(100 * share)} % {left} {label}".rstrip()
-
-    def _show(self, label: str, *, force: bool) -> None:
-        now = self._clock()
-        if not force and now - self._shown < (0.1 if self._terminal else 30.0):
-            return
-        self._shown = now
-        line = self.line(label)
-        if self._terminal:
-            line = line[: shutil.get_terminal_size().columns - 1]
-            self._file.write("\r" + line.ljust(self._width))
-            self._width = len(line)
-        else:
-            self._file.write(line + "\n")
-        self._file.flush()
+    file = sys.stderr if shown else None  # a process may have no standard error
+    return progressbar(
+        length=pieces, label=label, file=file or io.StringIO(), show_pos=True, item_show_func=lambda text: text
+    )

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from costs import sums
-from helpers import make_table
+from helpers import make_table, total
 from products import thinned
 
 import hedgerow as hr
@@ -28,7 +28,7 @@ from hedgerow.additive.round import (
     splits_of,
 )
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import open_law, total, worst_loss
+from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Cut, Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded, ConfigurationError

@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import exact_law, total
 
 import hedgerow as hr
 from hedgerow.analysis import search as searching
 from hedgerow.analysis.search import PrivateSearchCV
-from hedgerow.audit.exact import Replay, ScriptedCoins, exact_law, total, worst_loss
+from hedgerow.audit.exact import Replay, ScriptedCoins, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.table import MemoryTable
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import exact_law
 from release_helpers import Scripted, beyond
 
 import hedgerow as hr
@@ -17,7 +18,7 @@ from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.ranges import RangePlan
 from hedgerow.analysis.release import private_schema
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import exact_law, worst_loss
+from hedgerow.audit.exact import worst_loss
 from hedgerow.mechanisms import Geometric
 from hedgerow.reading.columns import read_records
 

@@ -7,9 +7,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
+from helpers import total
 
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import total, worst_loss
+from hedgerow.audit.exact import worst_loss
 from hedgerow.audit.losses import Laws, check_labels
 from hedgerow.mechanisms import Geometric, PermuteAndFlip
 from hedgerow.privacy.accounting import Pure

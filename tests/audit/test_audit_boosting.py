@@ -13,12 +13,12 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import Codes, TwiceTheNoise, TwiceTheRate, worst_over
-from helpers import data_sets, make_table
+from helpers import data_sets, exact_law, make_table
 from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import exact_law, open_law
+from hedgerow.audit.exact import open_law
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded
 from hedgerow.mechanisms import Exponential, Randomness

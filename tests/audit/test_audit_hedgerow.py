@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import Codes
-from helpers import data_sets, make_table, plan_at
+from helpers import data_sets, make_table, plan_at, total
 from products import thinned
 
 import hedgerow as hr
@@ -18,7 +18,7 @@ from hedgerow.additive.losses import Logistic
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import open_law, total, worst_loss
+from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.curator import Cut, Queryable, Round, Splits, rounds
 from hedgerow.mechanisms import Geometric
 from hedgerow.parameters import UNIT

@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 import pytest
 from audit_helpers import FEW, TwiceTheNoise, worst_over
-from helpers import BINARY, data_sets, make_table
+from helpers import BINARY, data_sets, exact_law, make_table
 
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import exact_law, open_law, worst_loss
+from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.curator import Queryable
 from hedgerow.mechanisms import Exponential, PermuteAndFlip

@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audit_helpers import TwiceTheRate, worst_over
-from helpers import PoissonCoin, data_sets, grow, released
+from helpers import PoissonCoin, data_sets, exact_law, grow, released, total
 from scipy.stats import chi2
 from seeds import FITS, moved_key
 
 from hedgerow.audit import Grid
-from hedgerow.audit.exact import Replay, exact_law, open_law, total, worst_event, worst_loss
+from hedgerow.audit.exact import Replay, open_law, worst_event, worst_loss
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Budget, Geometric, PerRecordCoin, Randomness, RoundedNormal
 from hedgerow.mechanisms.kernels import open_stream

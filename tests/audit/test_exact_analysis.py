@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from helpers import exact_law, total
 from products import thinned
 
 import hedgerow as hr
@@ -16,7 +17,7 @@ from hedgerow.analysis.ranges import RangeGrid as Cells
 from hedgerow.analysis.search import PrivateSearchCV
 from hedgerow.audit import Grid
 from hedgerow.audit.cases import Case, case
-from hedgerow.audit.exact import exact_law, open_law, total, worst_loss
+from hedgerow.audit.exact import open_law, worst_loss
 from hedgerow.audit.losses import kept
 from hedgerow.engines.encode import ValueCounts
 from hedgerow.mechanisms import Budget, Geometric, PassesThreshold

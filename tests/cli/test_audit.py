@@ -26,7 +26,7 @@ def test_a_refuted_claim_is_told_in_words_and_by_the_exit_code(run):
     assert "a root of a single class is a leaf for certain" in result.stdout
     assert "in 100 of 100 runs without it, in 0 of 100 runs with it" in result.stdout
     assert "1 of 1 attack refuted a claim" in result.stdout
-    assert "100 %" in result.stderr
+    assert "attacking" in result.stderr
 
 
 def test_a_private_form_is_not_refuted(run):

@@ -395,6 +395,34 @@ class Silent:
         return {name: b"" for name in messages if name not in silent}
 
 
+def test_an_owner_that_is_stopped_does_not_show_the_password_of_its_ledger(tmp_path, monkeypatch, capsys):
+    frames, given = made_up(CLASSES, (30, 30)), "postgresql+psycopg://owner:hunter2@host/budgets"
+    CLASSES.replace(target="y").save(tmp_path / "schema.toml")
+    frames[0].drop(columns="person").to_csv(tmp_path / "south.csv", index=False)
+    lines = [f"[[owner]]\nname = {name!r}\nkey = {Identity(tmp_path / name).public!r}\nrows = 30" for name in NAMES[:2]]
+    (tmp_path / "federation.toml").write_text("\n".join(lines))
+    store = hr.LedgerStore(tmp_path / "ledger.db")
+    store.create("survey", epsilon=9)
+    monkeypatch.setattr(commands, "store_of", lambda address: store if address == given else None)
+    monkeypatch.setattr(Resident, "serve", lambda self: signal.raise_signal(signal.SIGINT))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        paths = (
+            tmp_path / "south.csv",
+            "south",
+            tmp_path / "south",
+            tmp_path / "federation.toml",
+            tmp_path / "schema.toml",
+        )
+        commands.owner.callback(*paths, None, None, None, False, given, "survey")
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    said = capsys.readouterr().err
+    assert f"hedgerow budget show --ledger {tmp_path / 'ledger.db'} --dataset survey" in said
+    assert "hunter2" not in said
+
+
 def test_a_fit_prints_for_whom_it_waits_and_what_it_sent(capsys):
     printed = commands.PrintedProgress(Silent(["north"], ["north"], [], ["south"]))
     for timeout in (300.0, 299.0, 298.0, commands.PAUSE):  # the last waits for nobody

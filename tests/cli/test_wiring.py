@@ -191,7 +191,6 @@ ROWS = [
     Row("reproduce", "--jobs", "--jobs 3", lambda call: call["jobs"], 3),
     Row("reproduce", "--out", "--out there", lambda call: call["out"].name, "there"),
     Row("reproduce", "--rows", "--rows there", lambda call: call["rows"].name, "there"),
-    Row("reproduce", "--pack", "--pack", lambda call: call["pack"], True),
     Row("demo", "--epsilon", "--epsilon 2.5", lambda call: call["epsilon"], 2.5),
     Row("federate owner", "--name", "--name b", lambda call: call["name"], "b"),
     Row("federate owner", "--folder", "--folder there", lambda call: call["folder"].name, "there"),
@@ -246,7 +245,7 @@ ELSEWHERE = {  # what changes the output alone, or is about several calls: the f
     "cli/test_audit.py": ["audit --json", "audit --page", "audit --force", "audit --pair"],
     "cli/test_budget_commands.py": ["budget show --json"],
     "cli/test_demo.py": ["demo --splits", "demo --seed", "demo --out"],
-    "analysis/test_outlook.py": ["plan --json", "plan --out", "plan --force"],
+    "analysis/test_outlook.py": ["plan --out", "plan --force"],
 }  # fmt: skip
 
 

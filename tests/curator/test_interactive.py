@@ -9,11 +9,12 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from helpers import exact_law
 from products import thinned
 
 import hedgerow as hr
 from hedgerow.audit import check_model
-from hedgerow.audit.exact import exact_law, worst_loss
+from hedgerow.audit.exact import worst_loss
 from hedgerow.curator import Queryable
 from hedgerow.curator.interactive import Curator, Question, for_learner
 from hedgerow.errors import BudgetExceeded, ConfigurationError

@@ -259,6 +259,19 @@ def test_an_owner_sees_the_reason_of_a_refusal_and_others_do_not(tmp_path, caplo
     assert "epsilon 1" not in str(ended.value)
 
 
+def test_an_owner_whose_file_is_gone_refuses_and_does_not_name_it(tmp_path):
+    owners = Owners(tmp_path, made_up(CLASSES))
+    path = tmp_path / "ward seven.csv"
+    owners.frames[2].drop(columns="person").to_csv(path, index=False)
+    west = owners.transport.owners["west"]
+    west._records = hr.Records.from_csv(path, label="y")
+    path.unlink()
+    with pytest.raises(EngineError, match=r"west refuses.*: its columns are not those of the schema") as ended:
+        fitted(*MODELS["eDPRF"], owners.records())
+    assert path.name not in str(ended.value)
+    assert [float(ledger.spent) for ledger in owners.ledgers.values()] == [0.0] * 3
+
+
 def recorded(place, frames=None, **given):
     """Return owners of a fit that has not ended, the fit's engine, and what "west" got and replied to queries."""
     owners, end = Owners(place, frames or made_up(CLASSES), **given), []

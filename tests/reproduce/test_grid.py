@@ -1,6 +1,3 @@
-import hashlib
-import io
-import lzma
 import threading
 from dataclasses import replace
 
@@ -10,7 +7,6 @@ from joblib import parallel_config
 
 from hedgerow.arrays import for_each
 from hedgerow.errors import ConfigurationError
-from hedgerow.files import HASHES
 from hedgerow.papers.reproduce.fits import (
     FALSE_RATES,
     KEY,
@@ -20,17 +16,11 @@ from hedgerow.papers.reproduce.fits import (
     load_split,
     measured,
     number_of,
-    pack_rows,
     read_rows,
     run_grid,
 )
-from hedgerow.texts import Progress
 
 FITS = [Fit("small", "edprf", "private", 1.0, (("max_depth", 1),), 0, run) for run in range(5)]
-
-
-def quiet(*arguments):
-    return Progress(*arguments, file=io.StringIO())
 
 
 class Work:
@@ -50,63 +40,55 @@ class Work:
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
     path, first = tmp_path / "folder" / "rows.csv", Work(broken=3)
     with pytest.raises(KeyboardInterrupt):
-        run_grid(FITS, path, work=first, progress=quiet)
+        run_grid(FITS, path, work=first)
     assert list(read_rows(path)) == [fit.key for fit in FITS[:3]]
     second = Work()
-    rows = run_grid(FITS, path, work=second, progress=quiet)
+    rows = run_grid(FITS, path, work=second)
     assert second.done == FITS[3:]
     assert list(rows) == list(read_rows(path)) == [fit.key for fit in FITS]
     assert [row["accuracy"] for row in rows.values()] == ["0.0", "0.1", "0.2", "0.3", "0.4"]
 
 
 def test_nothing_is_run_twice(tmp_path):
-    run_grid(FITS, tmp_path / "rows", work=Work(), progress=quiet)
+    run_grid(FITS, tmp_path / "rows", work=Work())
     again = Work()
-    run_grid(FITS, tmp_path / "rows", work=again, progress=quiet)
+    run_grid(FITS, tmp_path / "rows", work=again)
     assert again.done == []
     twice = Work()
-    run_grid([*FITS, *FITS], tmp_path / "others", work=twice, progress=quiet)
+    run_grid([*FITS, *FITS], tmp_path / "others", work=twice)
     assert twice.done == FITS
 
 
 @pytest.mark.parametrize("cut", [1, 9, 30])
 def test_a_line_that_was_cut_by_a_crash_is_run_again(tmp_path, cut):
     path = tmp_path / "rows"
-    run_grid(FITS, path, work=Work(), progress=quiet)
+    run_grid(FITS, path, work=Work())
     file = path / "small.csv"
     whole = file.read_bytes()
     file.write_bytes(whole[:-cut])
     assert list(read_rows(path)) == [fit.key for fit in FITS[:4]]
     again = Work()
-    run_grid(FITS, path, work=again, progress=quiet)
+    run_grid(FITS, path, work=again)
     assert again.done == FITS[4:]
     assert file.read_bytes() == whole
 
 
 def test_each_data_set_has_a_file(tmp_path):
     other = [replace(fit, data="other") for fit in FITS[:2]]
-    run_grid([*FITS, *other], tmp_path, work=Work(), progress=quiet)
+    run_grid([*FITS, *other], tmp_path, work=Work())
     assert {path.name: len(path.read_text().splitlines()) for path in tmp_path.iterdir()} == {
         "small.csv": 6,
         "other.csv": 3,
     }
     again = Work()
-    assert len(run_grid([*FITS, *other], tmp_path, work=again, progress=quiet)) == 7
+    assert len(run_grid([*FITS, *other], tmp_path, work=again)) == 7
     assert again.done == []
 
 
 def test_rows_of_other_columns_are_refused(tmp_path):
     (tmp_path / "small.csv").write_text("data,accuracy\nsmall,0.5\n")
     with pytest.raises(ConfigurationError, match=r"small\.csv is no file of rows of this version"):
-        run_grid(FITS, tmp_path, work=Work(), progress=quiet)
-
-
-def test_the_bar_counts_what_was_there(tmp_path):
-    file = io.StringIO()
-    run_grid(FITS[:2], tmp_path / "rows", work=Work(), progress=quiet)
-    run_grid(FITS, tmp_path / "rows", work=Work(), progress=lambda *given: Progress(*given, file=file))
-    assert file.getvalue().splitlines()[0].split()[1] == "2/5"
-    assert file.getvalue().splitlines()[-1].split()[1] == "5/5"
+        run_grid(FITS, tmp_path, work=Work())
 
 
 def test_what_decides_a_fit_is_its_key():
@@ -152,9 +134,9 @@ class TestMeasured:
         assert number_of({"roc": "", "auc": ""}, "roc", 0.5) is number_of({"auc": ""}, "auc", 0.5) is None
 
     def test_several_jobs_write_the_same_rows(self, tmp_path):
-        alone = run_grid(FITS[:3], tmp_path / "alone", progress=quiet)
+        alone = run_grid(FITS[:3], tmp_path / "alone")
         with parallel_config(backend="threading"):  # processes would not know the made-up tasks
-            together = run_grid(FITS[:3], tmp_path / "together", jobs=2, progress=quiet)
+            together = run_grid(FITS[:3], tmp_path / "together", jobs=2)
         assert {key: row["accuracy"] for key, row in alone.items()} == {
             key: row["accuracy"] for key, row in together.items()
         }
@@ -170,43 +152,14 @@ def test_fits_side_by_side_have_a_thread_each(tmp_path):
         return Work()(fit)
 
     with parallel_config(backend="threading"):
-        run_grid(FITS, tmp_path, jobs=2, work=work, progress=quiet)
+        run_grid(FITS, tmp_path, jobs=2, work=work)
     assert alone == [True] * len(FITS)
 
 
-def test_packed_rows_are_read_back_and_gone_on_from(tmp_path):
-    other = [replace(fit, data="other") for fit in FITS[:2]]
-    rows = run_grid([*FITS[:3], *other], tmp_path, work=Work(), progress=quiet)
-    written = pack_rows(tmp_path, {"paper": {"small"}, "empty": {"none"}})
-    assert [path.name for path in written] == ["paper.csv.xz", HASHES]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["paper.csv.xz", HASHES, "other.csv"])
-    assert read_rows(tmp_path) == rows
-    digest = hashlib.sha256((tmp_path / "paper.csv.xz").read_bytes()).hexdigest()
-    assert (tmp_path / HASHES).read_text() == f"{digest}  paper.csv.xz\n"
-    work = Work()
-    assert len(run_grid([*FITS, *other], tmp_path, work=work, progress=quiet)) == 7
-    assert work.done == FITS[3:]
-    packed = (tmp_path / "paper.csv.xz").read_bytes()
-    pack_rows(tmp_path, {"paper": {"small"}})
-    assert [row["run"] for row in read_rows(tmp_path).values() if row["data"] == "small"] == ["0", "1", "2", "3", "4"]
-    again = (tmp_path / "paper.csv.xz").read_bytes()
-    assert again != packed
-    pack_rows(tmp_path, {"paper": {"small"}})
-    assert (tmp_path / "paper.csv.xz").read_bytes() == again
-
-
-def test_a_packed_file_that_is_not_the_one_hashed_is_refused(tmp_path):
-    run_grid(FITS, tmp_path, work=Work(), progress=quiet)
-    pack_rows(tmp_path, {"paper": {"small"}})
-    (tmp_path / "paper.csv.xz").write_bytes(lzma.compress(b"data\n"))
-    with pytest.raises(ConfigurationError, match=r"paper\.csv\.xz is not the file whose hash stands in SHA256SUMS"):
-        read_rows(tmp_path)
-
-
 def test_without_jobs_nothing_is_run(tmp_path):
-    run_grid(FITS[:2], tmp_path, work=Work(), progress=quiet)
+    run_grid(FITS[:2], tmp_path, work=Work())
     work = Work()
-    assert len(run_grid(FITS, tmp_path, jobs=0, work=work, progress=quiet)) == 2
+    assert len(run_grid(FITS, tmp_path, jobs=0, work=work)) == 2
     assert work.done == []
 
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import grow, make_table
+from helpers import exact_law, grow, make_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow.trees.parts
-from hedgerow.audit.exact import exact_law
 from hedgerow.curator import Queryable
 from hedgerow.errors import BudgetExceeded, FileFormatError
 from hedgerow.mechanisms import (

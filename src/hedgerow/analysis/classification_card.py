@@ -403,7 +403,6 @@ def _roc_auc(counts: Floats) -> tuple[Figure, Floats]:
 
 
 def _shares(counts: Floats) -> Floats:
-    """Return the cumulative share of noisy counts, from 0 to 1, never decreasing."""
     total = counts.sum()
     sums = np.concatenate(([0.0], np.cumsum(counts)))
     shares = sums / total if total > 0 else np.linspace(0.0, 1.0, len(sums))

@@ -86,22 +86,6 @@ class FitPlan:
         """The number of queries that read one record: rounds, levels and the rest."""
         return sum(step.times for step in self.steps)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values for JSON."""
-        return {
-            "system": self.system,
-            "records": self.records,
-            "bins": self.bins,
-            "questions": self.questions,
-            "steps": [vars(step) for step in self.steps],
-            "claim": {
-                "epsilon": str(self.certificate.epsilon),
-                "delta": str(self.certificate.delta),
-                "adjacency": self.certificate.adjacency,
-                "records_per_person": self.certificate.records_per_person,
-            },
-        }
-
     __repr__ = short_repr
 
     def __str__(self) -> str:

@@ -238,7 +238,6 @@ class RangePlan:
 
     @property
     def coarse(self) -> Geometric:
-        """The noise of the first query: a record is in one cell of each column."""
         return Geometric(self.epsilon * COARSE, len(self.kinds))
 
     @property

@@ -58,7 +58,6 @@ class ResidualGrid:
 
     @classmethod
     def old(cls, low: float, high: float, bins: int) -> Self:
-        """Return the bins of version 0.3."""
         equal = np.linspace(low, high, OLD_EQUAL + 1)
         near = (high if high > -low else low) * 2.0 ** -np.arange(1, OLD_NEAR_ZERO + 1)
         ends = np.unique([*equal, *near[(near > low) & (near < high)]])
@@ -67,7 +66,6 @@ class ResidualGrid:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the bins that ``to_dict`` wrote, or version 0.3."""
         (low, high), bins = map(float, values["outcome"]), int(values["bins"])
         if not -math.inf < low < high < math.inf or not 2 <= bins <= cards.MOST_BINS or bins % 2:
             raise ValueError("no bins of a report card")
@@ -123,7 +121,6 @@ class ResidualGrid:
         return np.searchsorted(self.predictions[1:-1], predictions, side="right").astype(np.int64)
 
     def codes(self, predictions: Floats, outcomes: Floats) -> Integers:
-        """Return the cell of each record, of shape (records, 1); a record decides its own alone."""
         within = np.clip(predictions, self.low, self.high)
         residual = outcomes - within
         place, half = np.searchsorted(self.distances[:-1], np.abs(residual), side="left"), self.bins // 2

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, get_args
@@ -28,7 +27,7 @@ from hedgerow.parameters import rules_of
 from hedgerow.privacy.accounting import Adjacency
 from hedgerow.reading.columns import read_records
 from hedgerow.systems import list_systems, system_class
-from hedgerow.texts import Progress
+from hedgerow.texts import progress_bar
 
 BATCH = 100  # runs of one task, whose views are joined
 LEAST_RUNS = 200  # on each data set
@@ -147,15 +146,13 @@ def attack(
         for start in range(0, size, BATCH)
     ]
     seen: list[tuple[list[Columns], list[Columns]]] = [([], []) for _ in trials]
-    bar = Progress([place for place, *_ in tasks]) if progress else None
-    with bar or nullcontext():
+    with progress_bar(len(tasks), "attacking", shown=progress) as bar:
         work = (delayed(_batch)(trials[place], side, size) for place, side, size in tasks)
         # In the order of the tasks: when one was done must not decide which half of the runs it is in.
         for (place, side, _), columns in zip(tasks, Parallel(n_jobs=n_jobs, return_as="generator")(work), strict=True):
             seen[place][side].append(columns)
-            if bar is not None:
-                pair = trials[place].pair
-                bar.step(place, f"{trials[place].subject}: {pair.name}, {pair.adjacency}")
+            pair = trials[place].pair
+            bar.update(1, f"{trials[place].subject}: {pair.name}, {pair.adjacency}")
     risk = (1 - confidence) / max(len(trials), 1)
     return [
         _judge(trial, (join_columns(first), join_columns(second)), confidence, risk)
@@ -261,7 +258,6 @@ def settings_of(name: str, case: Case) -> dict[str, Any]:
 
 
 def private_trials() -> list[Trial]:
-    """Return the attacks on the private form of every system: both adjacencies, and with a delta where there is one."""
     names = [info.name for info in (*list_systems(), *list_systems(regressors=True))]
     trials = []
     for name, adjacency in product(names, get_args(Adjacency)):

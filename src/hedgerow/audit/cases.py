@@ -73,7 +73,6 @@ class Case:
 
     @property
     def queries(self) -> dict[str, Any]:
-        """The distinct records of the pair, without labels, in a fixed order: a fitted model predicts these."""
         cells = sorted({record[:-1] for record in (*self.base, self.record, self.instead)}, key=repr)
         return {name: _column([cell[i] for cell in cells]) for i, name in enumerate(self.schema.names)}
 

@@ -28,7 +28,7 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
 from hedgerow.estimator.exported import format_of
 from hedgerow.export.archive import DOCUMENT, SIGNATURE, read_archive
 from hedgerow.export.signature import signature_of
-from hedgerow.mechanisms import Noise
+from hedgerow.mechanisms import DiscreteGaussian, Noise
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.exact import decimal_text
 from hedgerow.schema import Schema
@@ -215,7 +215,6 @@ def _words(model: estimators.PrivateEstimator, arrays: Arrays) -> Iterator[str]:
 def _certificate(
     stored: Certificate, estimator: estimators.PrivateEstimator, schema: Schema, plan: estimators.Plan
 ) -> Iterator[str]:
-    """Yield the differences between the certificate and that of the plan, made anew of the parameters and public coins alone."""
     claim = estimators.claim_of(estimator)
     try:
         again = estimators.certificate_of(estimator, schema, claim, plan, seeded=stored.seeded)
@@ -320,6 +319,7 @@ def _too_exact(counts: npt.NDArray[np.int64], noise: Noise) -> bool:
 
     The law of the noise is symmetric and falls away from zero, so no exact count is near zero more often than that of zero.
     """
+    assert not isinstance(noise, DiscreteGaussian), "owners add noise to sums of rounds alone"
     near = int(NEAR * noise.deviation)
     places = np.arange(-near, near + 1) if near < MOST_PLACES else np.linspace(-near, near, 1001).astype(np.int64)
     chance = float(noise.law(0, places).mean()) * (2 * near + 1)

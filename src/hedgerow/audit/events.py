@@ -1,8 +1,4 @@
-"""What an attacker looks at in an answer, and the event that best distinguishes two data sets.
-
-Views of an answer are each array as a whole, its numbers, and the digits of floats. The event is found on runs that are not used
-again.
-"""
+"""What an attacker looks at in an answer, and the event that best distinguishes two data sets."""
 
 from __future__ import annotations
 

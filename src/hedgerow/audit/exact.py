@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
 from itertools import permutations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,6 @@ PRINTED = (IntervalChoice, Laplace, Resample, SomeFeatures)  # whose outcomes ar
 MOST_ORDERS = 7  # records: 5040 orders
 MOST_OUTCOMES = 1 << 20  # of one draw
 
-Released = TypeVar("Released", bound=Hashable)
 Mixture = list[tuple[float, tuple[Floats, ...]]]  # weights, and the laws of the independent items of a last draw
 Law = Mapping[Any, Any]  # of each release: its probability, or the mixture of all that its last draw may say
 
@@ -180,23 +179,11 @@ class ScriptedBits(mechanisms.RandomBits):
 
 @lru_cache(maxsize=16)
 def orders(records: int) -> list[tuple[int, ...]]:
-    """Return all orders of so many rows, in the order of ``Permutation.law``."""
     if records > MOST_ORDERS:
         raise ConfigurationError(
             f"{records} records have too many orders to walk through; audit at most {MOST_ORDERS}."
         )
     return list(permutations(range(records)))
-
-
-def exact_law(fit: Callable[[Replay], Released], grid: Grid = Grid()) -> dict[Released, float]:
-    """Return the probability of everything that ``fit`` may release; together 1.
-
-    ``fit`` runs the learner with the randomness that it is given and returns what it releases, as a hashable value.
-    """
-    law: dict[Released, float] = {}
-    for replay, released in _all_runs(fit, grid):
-        law[released] = law.get(released, 0.0) + replay.probability()
-    return law
 
 
 def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Hashable, Mixture]:
@@ -207,27 +194,17 @@ def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Has
     that decide which records take part where: these alone are not told.
     """
     law: dict[Hashable, Mixture] = {}
-    for replay, released in _all_runs(fit, grid, last_is_open=True):
-        start, told = replay.last
-        items = tuple(replay.laws[start:])
-        key = released, tuple(replay.told[:told]), tuple(map(len, items))
-        law.setdefault(key, []).append((replay.probability(start), items))
-    return law
-
-
-def _all_runs(
-    fit: Callable[[Replay], Released], grid: Grid, *, last_is_open: bool = False
-) -> Iterator[tuple[Replay, Released]]:
     known: dict[Hashable, Floats] = {}
     script: list[int] | None = []
     while script is not None:
         replay = Replay(script, known, grid)
-        yield replay, fit(replay)
-        script = replay.next_script(last_is_open=last_is_open)
-
-
-def total(law: Law) -> float:
-    return math.fsum(weight for value in law.values() for weight, _ in _mixture(value))
+        released = fit(replay)
+        start, told = replay.last
+        items = tuple(replay.laws[start:])
+        key = released, tuple(replay.told[:told]), tuple(map(len, items))
+        law.setdefault(key, []).append((replay.probability(start), items))
+        script = replay.next_script(last_is_open=True)
+    return law
 
 
 @dataclass(frozen=True)

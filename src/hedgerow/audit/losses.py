@@ -150,7 +150,6 @@ def difference(first: Rows, second: Rows) -> str:
 def neighbors_of(
     estimator: PrivateEstimator, claim: Claim, first: Iterable[Row], second: Iterable[Row], groups: Any
 ) -> tuple[tuple[Rows, Rows], tuple[Ids, Ids]]:
-    """Return two data sets and who their records are of, or raise ConfigurationError unless they are neighbors."""
     rows: tuple[Rows, Rows] = (tuple(first), tuple(second))
     who: tuple[Ids, Ids] = (None, None) if groups is None else (tuple(groups[0]), tuple(groups[1]))
     check_labels((*rows[0], *rows[1]), estimator)

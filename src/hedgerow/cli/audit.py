@@ -156,7 +156,7 @@ def write_page(
 
 
 @command("reproduce")
-def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, rows: Path | None, pack: bool) -> None:
+def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, rows: Path | None) -> None:
     from hedgerow.papers.reproduce.run import reproduce as run
     from hedgerow.papers.reproduce.statements import PAPERS
 
@@ -167,6 +167,5 @@ def reproduce(names: tuple[str, ...], seeds: int | None, jobs: int, out: Path, r
             for experiment in paper.experiments:
                 click.echo(f"  {experiment.name:<{width}}  {experiment.title}")
         return
-    settings: dict[str, Any] = {"seeds": seeds, "jobs": jobs, "pack": pack}
-    for path in run(names, out, rows or out / "rows", **settings):
+    for path in run(names, out, rows or out / "rows", seeds=seeds, jobs=jobs):
         click.echo(path)

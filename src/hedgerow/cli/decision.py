@@ -39,8 +39,6 @@ STATED = {  # facts of a certificate, and how the table calls them
 
 @dataclass(frozen=True)
 class Decision:
-    """What is known of a model file, and what the person who writes the page states: a purpose, and who answers for it."""
-
     path: Path
     estimator: PrivateEstimator
     key: Path | None = None

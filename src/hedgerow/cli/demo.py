@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,6 +24,7 @@ from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.schema import Schema
 from hedgerow.systems.hedgerow import HedgerowClassifier
+from hedgerow.texts import progress_bar
 
 MARK = "written-by-hedgerow-demo.txt"
 MARKED = "hedgerow demo wrote the files in this folder, and replaces them when it runs again.\n"
@@ -62,29 +61,27 @@ def _visits() -> Dataset:
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
     records = _visits()
     mark = out / MARK
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        is_own = mark.is_file() and mark.read_bytes() == MARKED.encode()
-        if not is_own and any(out.iterdir()):
-            raise click.UsageError(
-                f"the folder {out} holds files that the demo did not write; name another one by --out FOLDER."
-            )
-        with atomic_file(mark) as part:
-            part.write_bytes(MARKED.encode())
-    except FileExistsError as error:
-        raise click.UsageError(f"{out} is no folder; name another one by --out FOLDER.") from error
+    out.mkdir(parents=True, exist_ok=True)
+    is_own = mark.is_file() and mark.read_bytes() == MARKED.encode()
+    if not is_own and any(out.iterdir()):
+        raise click.UsageError(
+            f"the folder {out} holds files that the demo did not write; name another one by --out FOLDER."
+        )
+    with atomic_file(mark) as part:
+        part.write_bytes(MARKED.encode())
     scores, rules = [], {}
     seeds = np.random.SeedSequence(seed).generate_state(splits).tolist()
     with (
         warnings.catch_warnings(),
-        click.progressbar(seeds, label="fitting", file=sys.stderr or io.StringIO()) as progress,
+        progress_bar(splits, "fitting") as progress,
     ):
         # The page says that the epsilons of the fits would add up
         warnings.filterwarnings("ignore", message=r"\w+ was fitted \d+ times")
-        for split in progress:
+        for split in seeds:
             X_train, X_test, y_train, y_test = records.split(TEST_SHARE, split)
             rules = {name: rule.fit(X_train, y_train) for name, rule in _rules(epsilon, records.schema).items()}
             scores.append([[figure(rule, X_test, y_test) for figure in FIGURES.values()] for rule in rules.values()])
+            progress.update(1)
     model: Any = next(iter(rules.values()))
     model.save(out / MODEL)
     page = Page(TITLE)

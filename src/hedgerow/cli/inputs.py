@@ -21,6 +21,7 @@ from hedgerow.analysis.group_cards import GroupCards
 from hedgerow.analysis.release import NO_VALUE
 from hedgerow.cli import TABLE, BrokenOff
 from hedgerow.cli.options import Query
+from hedgerow.engines.local import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, EngineError, HedgerowError
 from hedgerow.estimator import PrivateEstimator
@@ -282,7 +283,7 @@ class Spending:
         return f"{self.claim} was spent, but no {self.what} was written."
 
 
-class ShareProgress:
+class ShareProgress(Silent):
     """A progress bar on standard error: first for the share of the bytes that were read, then for each query that is counted.
 
     Nothing is written if standard error is not a terminal, or if ``shown`` is false, because a log would keep output that
@@ -308,9 +309,6 @@ class ShareProgress:
 
     def counted(self, question: int, share: float) -> None:
         self._show(f"{bar_of(share)} {int(100 * share):3d} % of round {question} counted")
-
-    def sent(self, queries: int, down: int, up: int) -> None:
-        self._show(f"{queries} queries, {down:,} bytes to owners and {up:,} from them")
 
     def _show(self, line: str) -> None:
         if not self._terminal or time.monotonic() < self._next:

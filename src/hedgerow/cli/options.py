@@ -43,8 +43,6 @@ class InputFile(click.Path):
 
 
 class OutputFile(click.Path):
-    """A file that can be written, which is checked before any budget is spent."""
-
     def __init__(self) -> None:
         # Resolved, so that a link to a file stays a link.
         super().__init__(dir_okay=False, resolve_path=True, path_type=Path)

@@ -18,6 +18,7 @@ from hedgerow.cli.options import command, refuse_overwriting, required, store_of
 from hedgerow.cli.relay import Resident, Sockets
 from hedgerow.engines.federated import Flower, Identity, Owner, Party, Transport, records
 from hedgerow.engines.federated.coordinator import PAUSE, flwr
+from hedgerow.engines.local import Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
 from hedgerow.estimator import PrivateEstimator
@@ -60,7 +61,8 @@ def owner(
 ) -> None:
     parties, _ = read_federation(federation)
     of_files = Records.from_parquet if data.suffix == ".parquet" else Records.from_csv
-    ledger = store_of(address).ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
+    store = store_of(address)
+    ledger = store.ledger(required(dataset, "--dataset", "HEDGEROW_DATASET"))
     mode = "trusted" if colluding is None else colluding
     schema = Schema.load(schema_path)
     known = of_files(data, label, group=group)
@@ -82,7 +84,7 @@ def owner(
     if signal.SIGINT in signals:  # by somebody at the terminal
         click.echo(
             f"\n{name} was stopped. If a fit was in progress, start it again with the same options within the fit's timeout. "
-            f"What was charged stays charged: hedgerow budget show --ledger {address} --dataset {dataset}",
+            f"What was charged stays charged: hedgerow budget show --ledger {store.address} --dataset {dataset}",
             err=True,
         )
 
@@ -109,9 +111,7 @@ def fit(federation: Path, owners: Path) -> None:
     fit_over(Sockets({one.name: owners / one.name / SOCKET for one in parties}), federation)
 
 
-class PrintedProgress:
-    """A transport that prints for which owners a fit waits, and the fit's progress: its queries and bytes."""
-
+class PrintedProgress(Silent):
     def __init__(self, transport: Transport) -> None:
         self._transport, self._silent, self._next = transport, list[str](), 0.0
 
@@ -123,9 +123,6 @@ class PrintedProgress:
         self._silent = silent
         return replies
 
-    def read(self, share: float | None) -> None: ...
-    def counted(self, question: int, share: float) -> None: ...
-
     def sent(self, queries: int, down: int, up: int) -> None:
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + BETWEEN
@@ -136,7 +133,6 @@ class PrintedProgress:
 
 
 def without_frames(record: logging.LogRecord) -> bool:
-    """Show an error in Flower's log as its sentence, without a traceback."""
     if record.exc_info:
         record.msg, record.args, record.exc_info = "%s", (record.exc_info[1],), None
     return True

@@ -35,7 +35,6 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def read_report(path: Path, model: Path) -> Card | GroupCards:
-    """Return the report card of a model file, or those of groups, that ``hedgerow evaluate`` wrote."""
     content = read_place(path, LARGEST_CARD, "no report card needs as many, so write it again by hedgerow evaluate")
     try:
         values = json.loads(content)
@@ -152,7 +151,6 @@ def plan(
     delta: float | None,
     out: Path | None,
     force: bool,
-    as_json: bool,
     **claim: Any,
 ) -> None:
     if out is not None and out.suffix not in PICTURES:
@@ -168,4 +166,4 @@ def plan(
         picture = io.BytesIO()
         figure.savefig(picture, format=out.suffix[1:])
         inputs.write_out(picture.getvalue(), out, force=force)
-    inputs.show(outlook.to_dict(), outlook, as_json=as_json)
+    click.echo(outlook)

@@ -76,8 +76,6 @@ def ask(path: str | os.PathLike[str], message: bytes) -> bytes:
 
 
 class Sockets:
-    """A transport to owners of this machine, by the socket of each."""
-
     def __init__(self, paths: Mapping[str, str | os.PathLike[str]]) -> None:
         self._paths = dict(paths)
 

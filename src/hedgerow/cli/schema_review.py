@@ -87,11 +87,7 @@ def draft_schema(
 
 
 def likely_person(columns: Mapping[str, infer.Column], records: int, missing: Sequence[str]) -> Note | None:
-    """Return a note on the column that most likely identifies persons, by its name or values; None if no column does.
-
-    Among several, a column named after a person comes first, then one that is called an id, then one in which nearly every record
-    has its own value. Among equals, the one with the most values is chosen. At least one column remains a feature.
-    """
+    """Return a note on the column that most likely identifies persons, by its name or values; None if no column does."""
     candidates = []
     for name, column in columns.items() if len(columns) > 1 else ():
         words = _words_of(name)

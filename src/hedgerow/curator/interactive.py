@@ -286,7 +286,7 @@ class Curator:
 
     def _warn(self) -> None:
         for message in self._queryable.warnings_of(self._encoder):
-            about = message.partition(":")[0]  # what follows changes with each count
+            about = message.partition(": the counts add up to ")[0]  # what follows changes with each count
             if about not in self._warned_of:
                 self._warned_of.add(about)
                 warnings.warn(message, UserWarning, stacklevel=3)

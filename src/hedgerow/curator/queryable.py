@@ -139,7 +139,6 @@ class Queryable:
 
     @property
     def total(self) -> Cost:
-        """What has been charged so far: the costliest path of each assignment, added up over the assignments."""
         return self._state.value.filter.total
 
     @without_sizes()

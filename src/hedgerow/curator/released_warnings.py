@@ -1,8 +1,4 @@
-"""What released counts say against a schema: labels, outcomes or columns that were hardly read, or lie at an end of a range.
-
-It is post-processing: everything here was released anyway, and the deviation of the noise is public. Learners, report cards and
-curators all warn by these functions.
-"""
+"""What released counts say against a schema: labels, outcomes or columns that were hardly read, or lie at an end of a range."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Published data sets, each with a public schema.
-
-A loader looks in the folder that its ``data_home`` names, else in ``HEDGEROW_DATA``, else in the cache, and fetches the
-files if their licence allows it. hedgerow carries no data itself.
-"""
+"""Published data sets, each with a public schema."""
 
 from hedgerow.datasets.dataset import Dataset
 from hedgerow.datasets.sets import (

@@ -89,19 +89,13 @@ def digest(content: bytes) -> str:
 
 
 def packaged_schema(name: str) -> Schema:
-    """Return the schema of a set that stands in a file beside this module."""
     with resources.as_file(resources.files("hedgerow.datasets") / f"{name}.toml") as path:
         return Schema.load(path)
 
 
 @dataclass(frozen=True)
 class Published:
-    """A data set as its publisher has it: a file of records to train on and, if there is one, a file of records to test on.
-
-    ``hashes`` has the ``digest`` of each unpacked file in the subfolder ``folder``, ``page`` is the set's page for people and
-    ``url`` an archive's address. ``rows`` gives the cells of each record, the label last, from the lines of a file. A gzipped
-    file, or all that is unpacked from the archive, may come to ``max_bytes``.
-    """
+    """A data set as its publisher has it: a file of records to train on and, if there is one, a file of records to test on."""
 
     name: str
     folder: str
@@ -127,10 +121,7 @@ class Published:
         return Dataset(self.name, parts[0], parts[1], schema, *parts[2:])
 
     def read_files(self, data_home: str | os.PathLike[str] | None = None) -> dict[str, str]:
-        """Return the text of each file of the set, by name.
-
-        DatasetError if no place has the files, they are not the published ones, or they could not be fetched.
-        """
+        """Return the text of each file of the set, by name."""
         if data_home is not None:
             home = Path(data_home).expanduser()
             if home.is_file() and len(self.hashes) == 1:  # the file itself, whatever its name is
@@ -150,7 +141,6 @@ class Published:
 
     @property
     def _way_out(self) -> str:
-        """What a user can do when the files cannot be had."""
         names = " and ".join(f"{self.folder}/{name}" for name in self.hashes)
         return f"get the files from {self.page} and set HEDGEROW_DATA to a folder that holds {names} (or .gz of them)"
 
@@ -210,7 +200,6 @@ class Published:
 
 
 def _place(folder: Path, name: str) -> Path | None:
-    """Return where a folder holds a file, as it is or gzipped."""
     return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 

@@ -28,6 +28,7 @@ from hedgerow.engines.cluster import (
     gathered,
     lost,
     lost_scheduler,
+    same,
     silent,
 )
 from hedgerow.engines.local import Partial, Progress, Silent, Total
@@ -125,7 +126,7 @@ class DaskSource(ClusterSource):
     def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> list[encode.Counts]:
         result = self._each(_count, given, own=chosen)
         try:
-            return self._once_each(result, _same, progress)
+            return self._once_each(result, same, progress)
         finally:
             self.client.cancel(result)
 
@@ -277,10 +278,6 @@ def _fact(rows: encode.Rows) -> encode.Fact:
 
 def _count(given: tuple[Any, Any, Any], mine: encode.Chosen | None, part: Any) -> encode.Counts:
     return encode.value_counts(*given, mine, [part])
-
-
-def _same(found: Any) -> Any:
-    return found
 
 
 async def _aside(work: Callable[[str], None], name: str) -> None:

@@ -311,7 +311,6 @@ class Records:
 
 @contextmanager
 def table_of(X: Any, y: Any, reading: Reading, keep: Keep | None = None) -> Iterator[Table]:
-    """Yield records as a table: counted at their source for ``Records``, otherwise in memory."""
     if isinstance(X, Records):
         with closing(X.read(reading, keep)) as table:
             yield table

@@ -17,7 +17,7 @@ from typing import Any
 
 from hedgerow.arrays import Integers
 from hedgerow.engines import encode
-from hedgerow.engines.cluster import MANY_CELLS, ClusterSource, Timeout, lost
+from hedgerow.engines.cluster import MANY_CELLS, ClusterSource, Timeout, lost, same
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.errors import EngineError, HedgerowError
@@ -116,7 +116,7 @@ class Stores:
 
     def of(self, made: Any) -> Stores:
         """Return these, with the RDD that makes each partition; the last two of its elements' values are facts."""
-        self._made, self.first = made, made.map(_same)
+        self._made, self.first = made, made.map(same)
         self.first.persist(import_module("pyspark").StorageLevel.MEMORY_AND_DISK)
         return self
 
@@ -287,10 +287,6 @@ def _larger(batches: Iterator[Any]) -> Iterator[Any]:
 
 def _stored(table: str, key: bytes, place: int, rows: encode.Rows) -> None:
     disk_store(table, key, place).put(place, rows)
-
-
-def _same(fact: Any) -> Any:
-    return fact
 
 
 def _answers(table: str, key: bytes, facts: Any, packed: bytes, place: int, parts: Iterator[Any]) -> Iterator[bytes]:

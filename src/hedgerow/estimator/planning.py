@@ -123,7 +123,6 @@ def plain(estimator: Estimator) -> Estimator:
 
 
 def claim_of(estimator: Planned) -> Claim:
-    """Return the guarantee that a fit promises. The schema gives the records per person if the estimator does not."""
     delta, schema, records = exact_delta(getattr(estimator, "delta", 0)), estimator.schema, estimator.records_per_person
     if records is None:
         records = 1 if schema is None else schema.records_per_person

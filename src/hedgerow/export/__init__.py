@@ -1,7 +1,4 @@
-"""Released models outside the library: one form of how a model answers, and its writers (ONNX, SQL, JSON).
-
-The form stands below the learners, whose models say it of themselves; the writers know nothing of any system.
-"""
+"""Released models outside the library: one form of how a model answers, and its writers (ONNX, SQL, JSON)."""
 
 from hedgerow.export.form import Link, Mean, OutcomeLog, OutcomeRange, ScoringForm, Softmax, Trees
 from hedgerow.export.readings import NumberReading, Reading, ValueReading, readings_of

@@ -207,7 +207,6 @@ NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def read_document(content: bytes, most_values: int) -> dict[str, Any]:
-    """Return the object that a JSON text in UTF-8 spells."""
     _check_size(content, most_values)
 
     def of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""How a released model answers: cells become codes, codes lead down trees, leaves add whole votes, a link makes the answer.
-
-Every private system is this and no more, so whoever writes models for other programs writes this one form.
-"""
+"""How a released model answers: cells become codes, codes lead down trees, leaves add whole votes, a link makes the answer."""
 
 from __future__ import annotations
 

@@ -95,7 +95,6 @@ def number_codes(writer: GraphWriter, reading: NumberReading) -> str:
 
 
 def value_codes(writer: GraphWriter, reading: ValueReading) -> str:
-    """Return the codes of a categorical feature, (records, 1)."""
     cells = writer.node("Reshape", reading.name, writer.constant(np.array([-1])))
     texts = exact_texts(reading)
     known = writer.node(

@@ -1,7 +1,4 @@
-"""Printed AdaBoost on raw records: its vote, its rounds, and the estimators that have a printed form.
-
-A paper's own weak learner stands in the paper's module.
-"""
+"""Printed AdaBoost on raw records: its vote, its rounds, and the estimators that have a printed form."""
 
 from __future__ import annotations
 

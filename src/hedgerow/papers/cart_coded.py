@@ -69,7 +69,6 @@ class WeakestLink:
 
 
 def errors_by_node(tree: PrintedTrees, data: RawRecords, records: Integers) -> Integers:
-    """Return how many of some records pass each node and have another label than it, of shape (nodes,)."""
     out = np.zeros(len(tree.feature), dtype=np.int64)
     for place, node in tree.reached(data.columns, records):
         wrong = tree.label[node] != data.labels[records[place]]

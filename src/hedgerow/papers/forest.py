@@ -197,10 +197,7 @@ class PrintedForest:
 
     # eDPRF: algorithm 5; algorithm 3; figure 4
     def _grow(self, data: RawRecords, subsets: Subsets, levels: list[Shares], randomness: Randomness) -> PrintedTrees:
-        """Grow one tree on each subset, level by level.
-
-        A node is a leaf on the last level, when it has no test left, and when a stop says so.
-        """
+        """Grow one tree on each subset, level by level."""
         growth = Growth(data, subsets)
         for number, shares in enumerate(levels, start=1):
             frontier, counts = growth.open, growth.counts[-1]

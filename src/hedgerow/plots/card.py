@@ -1,7 +1,4 @@
-"""Reports in one HTML file that opens from disk, and a model's card: guarantee, schema, what it learned, spending, limits.
-
-Pictures are embedded, and there are no scripts and no web addresses.
-"""
+"""Reports in one HTML file that opens from disk, and a model's card: guarantee, schema, what it learned, spending, limits."""
 
 from __future__ import annotations
 

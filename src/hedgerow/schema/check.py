@@ -103,8 +103,6 @@ class SchemaReport:
 
 
 class _Tally:
-    """Count the cells of one column, of features or labels, block by block. The column has a range or values."""
-
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self.range = feature if isinstance(feature, Numeric) else None
         self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
@@ -200,7 +198,6 @@ class Checker:
         self._records += count
 
     def findings(self) -> list[str]:
-        """Return a sentence for each column of which no cell could be read, or nearly all cells are outside the range."""
         tallies = ((name, tally) for name, tally in self._tallies.items() if not tally.in_order)
         return [text for name, tally in tallies for text in tally.coverage(f"the column {shown(name)}", FEW)]
 

@@ -96,7 +96,6 @@ class Encoder:
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any) -> Codes:
-        """Return the codes of all records, as a C-ordered array of shape (records, features)."""
         codes: Codes = self.answers(X, np.asarray)
         return codes
 

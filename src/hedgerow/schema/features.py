@@ -100,11 +100,9 @@ class _Entry:
         return list(value) if isinstance(value, tuple) else value
 
     def replaced(self, **changes: Any) -> Self:
-        """Return the same feature with other arguments."""
         return type(self)(**{**self.entry(), **changes})
 
     def given(self, reason: str | None = None) -> Self:
-        """Return the same feature with the origin "given", and with a reason, if there is one."""
         return self.replaced(origin="given", release=None, **({} if reason is None else {"reason": reason}))
 
     def __repr__(self) -> str:

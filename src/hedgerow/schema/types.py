@@ -1,7 +1,4 @@
-"""Numbers and categories with a meaning of their own: whole numbers, dates, truth values, and the outcome of a regression.
-
-An outcome is a number with a public range, read as an integer on a public grid.
-"""
+"""Numbers and categories with a meaning of their own: whole numbers, dates, truth values, and the outcome of a regression."""
 
 from __future__ import annotations
 

@@ -40,7 +40,6 @@ def default_system(schema: Schema) -> str:
 
 
 def system_class(name: str) -> type[PrivateEstimator]:
-    """Return the class of a system by its name, or raise ConfigurationError, which lists the names."""
     systems = SYSTEMS + REGRESSORS
     for info in systems:
         if name in (info.name, info.class_name):

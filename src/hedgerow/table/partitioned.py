@@ -1,9 +1,4 @@
-"""Records in partitions, wherever these are: the commands of a table, as values, and how a partition answers queries.
-
-Commands are public or released. One changes what later queries see of each record. The answer of a query is a sum over records. A
-partition's answer depends only on its records, the commands and the query. So any worker that has these can answer, also in
-place of a worker that was lost. There is one query at a time, and the partitions' answers are added up.
-"""
+"""Records in partitions, wherever these are: the commands of a table, as values, and how a partition answers queries."""
 
 from __future__ import annotations
 

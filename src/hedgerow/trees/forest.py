@@ -1,8 +1,4 @@
-"""A private forest: its parts, the schedule that they make of a budget, the grower, and its plans and models.
-
-A schedule is fixed before anything reads a record. The grower runs exactly its parts, level by level for all trees at once:
-ask, select, partition. So what is charged is what is spent.
-"""
+"""A private forest: its parts, the schedule that they make of a budget, the grower, and its plans and models."""
 
 from __future__ import annotations
 

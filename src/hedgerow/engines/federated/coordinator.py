@@ -116,7 +116,6 @@ class Flower:
 
 
 def flwr(module: str) -> Any:
-    """Return a module of Flower."""
     return imported(f"flwr.{module}", "owners on several machines need Flower", "federated")
 
 
@@ -197,7 +196,6 @@ class FederatedSource:
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """What the guarantee rests on besides."""
         if self.colluding is None:
             return (COORDINATOR, MASKS, PERSONS)
         noise = (
@@ -251,7 +249,6 @@ class FederatedSource:
         raise EngineError("owners send no values of columns; write the schema down together.")
 
     def end(self) -> None:
-        """End the fit at the owners that can be reached."""
         assert self.proposal is not None
         message = packed({"kind": "end", "fit": self.proposal["fit"]})
         self.transport.send(dict.fromkeys((one.name for one in self.parties), message), PAUSE)
@@ -260,14 +257,10 @@ class FederatedSource:
         """Return the replies of all owners to one request, or raise EngineError; silent owners are queried again."""
         message, replies = packed({"kind": kind, **request}), dict[str, dict[str, Any]]()
         deadline, pause = time.monotonic() + self.timeout, PAUSE
+        kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
         while missing := [one.name for one in self.parties if one.name not in replies]:
             left = deadline - time.monotonic()
             if left <= 0:
-                kept = (
-                    "nothing was charged"
-                    if kind == "propose"
-                    else "what was charged for it stays charged, at every owner"
-                )
                 raise EngineError(
                     f"{', '.join(missing)} did not answer for {self.timeout:g} seconds, so the fit ends; {kept}. Start the "
                     "owner, and pass a larger timeout= if it takes longer."
@@ -278,7 +271,6 @@ class FederatedSource:
                 self.traffic.up += len(data)
                 reply = replies[name] = unpacked(data)
                 if "refused" in reply:
-                    kept = "nothing was charged" if kind == "propose" else "what was charged for it stays charged"
                     raise EngineError(f"{name} refuses, so the fit ends; {kept}: {reply['refused']}.")
             if len(replies) < len(self.parties):
                 time.sleep(min(pause, max(left, 0)))
@@ -287,8 +279,6 @@ class FederatedSource:
 
 
 class Traffic:
-    """What fits sent: the number of their queries, and the bytes to and from all owners together."""
-
     def __init__(self) -> None:
         self.queries = self.down = self.up = 0
 

@@ -102,22 +102,13 @@ def key_of_query(key: bytes, number: int, digest: bytes) -> bytes:
 
 
 def stream(key: bytes, size: int) -> Vector:
-    """Return so many random integers of a key that is used once."""
     ciphers = _cryptography("ciphers")
     cipher = ciphers.Cipher(ciphers.algorithms.ChaCha20(key, bytes(16)), mode=None).encryptor()
     return np.frombuffer(cipher.update(bytes(8 * size)), dtype="<u8")
 
 
 class Masks:
-    """What one owner adds to its answers in one fit.
-
-    Parameters
-    ----------
-    keys : mapping of str to bytes
-        The key that it shares with each other owner, by name.
-    name : str
-        Its own name; of two owners the one whose name sorts first adds, and the other subtracts.
-    """
+    """What one owner adds to its answers in one fit."""
 
     def __init__(self, keys: Mapping[str, bytes], name: str) -> None:
         self._keys, self._name = dict(keys), name

@@ -98,7 +98,6 @@ def check_shares(certificate: Certificate, shares: int) -> None:
 
 
 def events_of(event: Event) -> Iterator[Event]:
-    """Yield an event and all its parts."""
     yield event
     for part in (*getattr(event, "parts", ()), *([event.part] if hasattr(event, "part") else [])):
         yield from events_of(part)
@@ -125,7 +124,6 @@ class _Fit:
 
     @lazy
     def given(self) -> Mapping[str, Any]:
-        """What it opened with."""
         opening: Mapping[str, Any] = unpacked(self.opening)
         return opening
 
@@ -182,7 +180,6 @@ def check_noise(query: Query, noise: object, shares: int) -> None:
 
 
 def chained(before: bytes, content: bytes) -> bytes:
-    """Return the digest of a query and of all that came before it."""
     return hashlib.sha256(before + hashlib.sha256(content).digest()).digest()
 
 
@@ -335,7 +332,7 @@ class Owner:
             raise Refusal("the fit has another schema than this owner's; give all parties the same schema")
         try:
             self._records.check(reading.schema)
-        except ConfigurationError:
+        except (ConfigurationError, OSError):  # of a file that is gone, an OSError names the owner's path
             raise Refusal("its columns are not those of the schema; correct the schema, or its file") from None
         if (certificate.person is None) != (self._records.groups_by(reading.schema) is None):
             raise Refusal(

@@ -146,7 +146,6 @@ class Results:
         return self.cells.get((panel, label, form, x)) or self.cells.get((panel, label, None, x))
 
     def write_table(self, path: str | os.PathLike[str]) -> None:
-        """Write one line of a CSV file for each point: where it is, its mean, its standard deviation, its runs."""
         with atomic_file(path) as part, part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(COLUMNS)
@@ -166,7 +165,6 @@ class Measured:
         return [panel for panel in panels if any(fnmatchcase(panel.name, one) for one in patterns)]
 
     def curve(self, place: Place) -> dict[float, Cell]:
-        """Return the points of a curve by x, those that were measured."""
         experiment, (name, label) = self.results.experiment, place
         for panel in experiment.panels:
             if name in (panel, panel.name):
@@ -178,7 +176,6 @@ class Measured:
         return list(self.curve(place).values())
 
     def rows(self, places: Sequence[Place]) -> dict[float, list[Cell]]:
-        """Return the points of several curves, in their order, by each x at which all were measured."""
         curves = [self.curve(place) for place in places]
         common = [x for x in self.results.experiment.axis.values if all(x in cells for cells in curves)]
         return {x: [cells[x] for cells in curves] for x in common}

@@ -1,14 +1,9 @@
-"""The papers' data sets, split as the papers say or by a fixed permutation; fits on them; and their rows, lines of CSV files.
-
-What has a row is not run again, and nothing is lost when a run is broken off. Rows of a paper that is done are packed into one
-compressed file, whose hash stands beside it.
-"""
+"""The papers' data sets, split as the papers say or by a fixed permutation; fits on them; and their rows, lines of CSV files."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -27,12 +22,12 @@ from hedgerow import datasets
 from hedgerow.arrays import single
 from hedgerow.datasets import Dataset
 from hedgerow.errors import ConfigurationError
-from hedgerow.files import HASHES, packaged_table, read_packed, write_packed
+from hedgerow.files import packaged_table
 from hedgerow.papers.reproduce.readings import READINGS
 from hedgerow.schema import Categorical, Numeric, Schema
 from hedgerow.schema.encoder import raw_columns
 from hedgerow.systems import system_class
-from hedgerow.texts import Progress
+from hedgerow.texts import progress_bar
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -291,15 +286,13 @@ PACKED = ".csv.xz"
 def read_rows(folder: str | os.PathLike[str]) -> dict[tuple[str, ...], Row]:
     """Return the whole lines of all results files in a folder by the key of their fit; none where there is no folder.
 
-    A file with other columns, or a packed one with another hash than stands beside it, is a ConfigurationError.
+    A file with other columns is a ConfigurationError.
     """
     rows: dict[tuple[str, ...], Row] = {}
     for path in sorted(Path(folder).glob(f"*{PACKED}")):
-        try:
-            text = read_packed(path)
-        except ValueError as error:
-            raise ConfigurationError(str(error)) from None
-        rows.update(_rows(path, text))
+        import lzma  # not every build of Python has it
+
+        rows.update(_rows(path, lzma.decompress(path.read_bytes()).decode("utf-8")))
     for path in sorted(Path(folder).glob("*.csv")):
         rows.update(_rows(path, path.read_text(encoding="utf-8")))
     return rows
@@ -312,42 +305,19 @@ def _rows(path: Path, text: str) -> dict[tuple[str, ...], Row]:
     return {tuple(row[name] for name in KEY): row for row in reader}
 
 
-def pack_rows(folder: str | os.PathLike[str], sets: Mapping[str, Collection[str]]) -> list[Path]:
-    """Pack the rows of a folder into one compressed file for each paper, with hashes, and remove the files of single sets.
-
-    ``sets`` are the data sets of each paper; rows of others stay where they are. Returned is what was written.
-    """
-    home, rows, written = Path(folder), read_rows(folder), []
-    for paper, names in sets.items():
-        own = [row for row in rows.values() if row["data"] in names]
-        if own:
-            own.sort(key=lambda row: (*(row[name] for name in KEY[:-1]), int(row["run"])))
-            text = io.StringIO(newline="")
-            writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(own)
-            written.append(home / f"{paper}{PACKED}")
-            write_packed(written[-1], text.getvalue())
-            for name in names:
-                (home / f"{name}.csv").unlink(missing_ok=True)  # packed by now
-    return [*written, home / HASHES] if written else []
-
-
 def run_grid(
     fits: Iterable[Fit],
     folder: str | os.PathLike[str],
     *,
     jobs: int = 1,
     work: Callable[[Fit], Row] = measured,
-    progress: Callable[..., Progress] = Progress,
 ) -> dict[tuple[str, ...], Row]:
     """Run the fits that the folder lacks, each once, write each as soon as it is done, and return all rows in the folder.
 
     The folder has one CSV file for each data set. ``jobs`` fits run at once, in processes of their own; 0 runs none.
     """
     rows = read_rows(folder)
-    wanted = list(dict.fromkeys(fits))
-    left = [fit for fit in wanted if fit.key not in rows]
+    left = [fit for fit in dict.fromkeys(fits) if fit.key not in rows]
     if not left or not jobs:
         return rows
     paths = {fit.data: Path(folder) / f"{fit.data}.csv" for fit in left}
@@ -360,7 +330,7 @@ def run_grid(
         from sklearn.utils.parallel import Parallel, delayed
 
         done = Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(_alone)(fit, work) for fit in left)
-    with progress(map(_group, left), len(wanted) - len(left)) as bar:
+    with progress_bar(len(left), "fitting") as bar:
         for fit, row in done:
             with paths[fit.data].open("a", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
@@ -368,15 +338,10 @@ def run_grid(
                     writer.writeheader()
                 writer.writerow(row)
             rows[fit.key] = row
-            bar.step(_group(fit), f"{fit.data} {fit.system} {fit.variant}")
+            bar.update(1, f"{fit.data} {fit.system} {fit.variant}")
     return rows
 
 
 def _alone(fit: Fit, work: Callable[[Fit], Row]) -> tuple[Fit, Row]:
     with single():  # the other jobs have the other processors
         return fit, work(fit)
-
-
-def _group(fit: Fit) -> tuple[object, ...]:
-    settings = dict(fit.settings)
-    return fit.data, fit.records, fit.system, fit.variant, settings.get("n_estimators"), settings.get("max_depth")

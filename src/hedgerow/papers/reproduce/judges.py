@@ -226,7 +226,6 @@ def moves_less(runs: Measured, label: str, others: Sequence[str]) -> Found:
 
 
 def strays(runs: Measured, place: Place) -> Cell | None:
-    """Return the mean distance of each run of a curve from the line fitted to its means; None for fewer than 3 points."""
     cells = runs.line(place)
     if len(cells) < 3:
         return None

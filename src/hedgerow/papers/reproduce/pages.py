@@ -62,7 +62,6 @@ def section_of(results: Results, *, has_figure: bool) -> Section:
 
 
 def numbers_beside_ours(results: Results) -> list[str]:
-    """Return the paper's numbers beside ours, of a table also what it does not print; nothing where there is none."""
     experiment = results.experiment
     places = list(experiment.reported)
     if len(experiment.axis.values) == 1:
@@ -116,7 +115,6 @@ def tally(findings: Sequence[Finding]) -> list[list[str]]:
 
 
 def markdown_page(paper: Paper, sections: Sequence[Section], settings: str, head: str = "") -> str:
-    """Return a paper's page as Markdown, with its headline; pictures are files beside it."""
     notes = Counter(note for section in sections for note in section.results.experiment.notes)
     findings = sentences(sections)
     forms = forms_of(findings)
@@ -214,7 +212,6 @@ def _figure(
 def readme(
     papers: Sequence[tuple[Paper, Sequence[Section]]], headlines: Mapping[str, str], settings: Sequence[str]
 ) -> str:
-    """Return the page above the papers' pages, as Markdown: what the rows show, how to run it and read it, and all verdicts."""
     contents = [
         [f"[{paper.title}]({paper.name}.md)", paper.reference, ", ".join(short_name(e.name) for e in paper.experiments)]
         for paper, _ in papers

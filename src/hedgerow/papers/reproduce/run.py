@@ -9,7 +9,7 @@ from pathlib import Path
 from hedgerow.files import atomic_file
 from hedgerow.papers.reproduce.drawing import draw
 from hedgerow.papers.reproduce.experiment import FORMS, Experiment, Results
-from hedgerow.papers.reproduce.fits import Fit, Row, load_split, measured, pack_rows, run_grid
+from hedgerow.papers.reproduce.fits import Fit, Row, load_split, measured, run_grid
 from hedgerow.papers.reproduce.pages import Section, headline, markdown_page, readme, section_of
 from hedgerow.papers.reproduce.statements import PAPERS, Paper, experiments_named, short_name
 from hedgerow.papers.reproduce.verdicts import low_to_high
@@ -26,14 +26,13 @@ def reproduce(
     *,
     seeds: int | None = None,
     jobs: int = 1,
-    pack: bool = False,
     show: Callable[[str], None] = print,
 ) -> list[Path]:
     """Run what is missing, then write the figures, the small tables and the pages; show headlines, return what was written.
 
     Without ``seeds`` every point has as many runs as the paper (and its authors' code) made, 10 where it does not say. ``jobs``
     of 0 runs nothing and writes the pages from the rows that there are. ``rows`` is a folder of CSV files of single fits, one for
-    each data set, which are read first and added to; ``pack`` joins them into one compressed file for each paper in the end.
+    each data set, which are read first and added to.
 
     An unknown name, or a lack of matplotlib, is a ConfigurationError; a data set that is not at hand is a DatasetError.
     """
@@ -60,8 +59,6 @@ def reproduce(
     for title, head in headlines.items():
         if head:
             show(f"{title}. {head}")
-    if pack:
-        written += pack_rows(rows, {paper.name: frozenset(paper.measures) for paper in PAPERS})
     return written
 
 
@@ -91,7 +88,6 @@ def _section(results: Results, out: Path, written: list[Path]) -> Section:
 
 
 def _page(paper: Paper, sections: Sequence[Section], out: Path, written: list[Path]) -> tuple[str, str]:
-    """Write a paper's page, and return how often every point was run, and the headline, if all was run often enough."""
     counts: dict[str, list[int]] = {words: [] for words in FORMS.values()}
     for section in sections:
         for (_, _, form, _), cell in section.results.cells.items():

@@ -48,6 +48,11 @@ def load_adult(
     drop_fnlwgt : bool
         Drop ``fnlwgt``, the census bureau's sampling weight, which is no property of the person.
 
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
+
     Examples
     --------
     >>> from hedgerow.datasets import load_adult
@@ -92,6 +97,11 @@ def load_bank(data_home: str | os.PathLike[str] | None = None) -> Dataset:
     data_home : path, optional
         A folder that holds ``bank_marketing/bank-additional-full.csv``. The default is that of ``hedgerow.datasets``.
 
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
+
     Examples
     --------
     >>> from hedgerow.datasets import load_bank
@@ -133,6 +143,11 @@ def load_census_income(data_home: str | os.PathLike[str] | None = None) -> Datas
         A folder that holds ``census_income_kdd/census-income.data`` and ``census_income_kdd/census-income.test``. The default
         is that of ``hedgerow.datasets``; in the cache, the files take 156 MB.
 
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
+
     Examples
     --------
     >>> from hedgerow.datasets import load_census_income
@@ -163,6 +178,11 @@ def load_diabetes_prediction(data_home: str | os.PathLike[str] | None = None, *,
     balanced : bool
         Draw 7000 records of each class without replacement with ``numpy.random.RandomState(42)``: all of class ``0``
         as drawn, then all of class ``1``.
+
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
 
     Examples
     --------
@@ -238,6 +258,11 @@ def load_affairs() -> Dataset:
     float64, as the package stores it. The schema is written by hand: scales and occupations, codes from 1 to 6, stand in the
     package's note, ``statsmodels.datasets.fair.NOTE``; age, years married and children have round numbers as ranges.
 
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
+
     Examples
     --------
     >>> from hedgerow.datasets import load_affairs
@@ -261,6 +286,11 @@ def load_doctor_visits() -> Dataset:
     here they are in percent and dollars. Its three indicators of self-rated health are one number, from 1, excellent, to 4,
     poor. A physical limitation is 0 or 1, or between them where the publisher filled a gap. Ranges that the package's note
     does not state are round numbers that hold every value of the published set.
+
+    Raises
+    ------
+    DatasetError
+        If the files cannot be found, fetched or verified.
 
     Examples
     --------

@@ -217,5 +217,5 @@ def test_the_column_of_the_labels_cannot_say_who_records_are_of():
     """Everybody with one label would be one person."""
     schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"], target="y")
     records = hr.Records.from_batches([{"a": [0.5], "y": ["no"]}], group="y")
-    with pytest.raises(ConfigurationError, match="holds no labels"):
+    with pytest.raises(ConfigurationError, match="names persons"):
         hr.EDPRFClassifier(schema=schema).fit(records)

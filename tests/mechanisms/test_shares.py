@@ -33,22 +33,10 @@ def noise_of(sigma, shares=1):
     return made
 
 
-def law_of(noise, value, outcomes):
-    """Return the law of a value with all shares of the noise: that of one share, convolved with itself."""
-    reach = 9 * math.ceil(noise.deviation)
-    places = np.arange(-reach, reach + 1)
-    one = np.exp(-((places / noise.sigma) ** 2) / 2)
-    one, law = one / math.fsum(one), np.ones(1)
-    for _ in range(noise.shares):
-        law = np.convolve(law, one)
-    middle, at = len(law) // 2, outcomes - value
-    return np.where(np.abs(at) <= middle, law[np.clip(at + middle, 0, 2 * middle)], 0.0)
-
-
 def fit_of(drawn, noise):
     """Return the p-value of a sample under the law of noise, in bins that are expected to hold 50 draws or more."""
     outcomes = np.arange(-6 * math.ceil(noise.deviation), 6 * math.ceil(noise.deviation) + 1)
-    law = law_of(noise, 0, outcomes) * len(drawn)
+    law = noise.law(0, outcomes) * len(drawn)
     group = np.unique(np.minimum(np.cumsum(law) // 50, law.sum() // 50 - 1), return_inverse=True)[1]
     found = np.bincount(
         group[np.searchsorted(outcomes, np.clip(drawn, outcomes[0], outcomes[-1]))], minlength=group[-1] + 1
@@ -74,7 +62,7 @@ def test_the_divergence_of_a_sum_is_what_it_costs(shares):
     noise = noise_of(10, shares)
     rho = float(noise.event("sums").rho)
     places = np.arange(-8 * math.ceil(noise.deviation), 8 * math.ceil(noise.deviation) + 1)
-    law, moved = np.log(law_of(noise, 0, places)), np.log(law_of(noise, 1, places))
+    law, moved = np.log(noise.law(0, places)), np.log(noise.law(1, places))
     for order in (1.5, 2.0, 8.0, 30.0):
         divergence = float(logsumexp(order * law + (1 - order) * moved)) / (order - 1)
         assert divergence <= order * rho * (1 + 1e-9)

@@ -235,6 +235,17 @@ class DiscreteGaussian:
             kernels.add_discrete_gaussian(stream, np.int64(self.sigma), noisy)
         return noisy.reshape(values.shape)
 
+    def law(self, value: int, outcomes: Integers) -> npt.NDArray[np.float64]:
+        """Return the law of a value with all shares of the noise: that of one share, convolved with itself."""
+        reach = 9 * math.ceil(self.deviation)
+        places = np.arange(-reach, reach + 1)
+        one = np.exp(-((places / self.sigma) ** 2) / 2)
+        one, law = one / math.fsum(one), np.ones(1)
+        for _ in range(self.shares):
+            law = np.convolve(law, one)
+        middle, at = len(law) // 2, np.asarray(outcomes) - value
+        return np.where(np.abs(at) <= middle, law[np.clip(at + middle, 0, 2 * middle)], 0.0)
+
     def quantile(self, chance: float) -> int:
         return max(1, math.ceil(0.5 - self.deviation * float(ndtri(chance))))
 

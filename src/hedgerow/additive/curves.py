@@ -36,14 +36,14 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
-# If a curve has error e, a later gradient changes by SHOWN * H * sigma**2 / (sigma**2 + H) * e (calibrated by
-# simulation, docs/curves.md), or by H * e if gradients are linear in margins. Later steps then correct part of it, so
-# errors are tracked jointly.
+# If a curve has error e, a later gradient changes by H * e if gradients are linear in margins, else by about
+# SHOWN * H * sigma**2 / (sigma**2 + H) * e (calibrated by simulation, docs/curves.md). Later steps correct part of the error,
+# so errors are tracked jointly.
 SHOWN = 0.6
 
 
 class Response:
-    """How the steps of a term, (cells, codes, columns) of its loss, follow its noisy sums at fixed weights of the priors."""
+    """The linear response of a term's steps, (cells, codes, columns), to its noisy sums, with the priors' weights held fixed."""
 
     def __init__(
         self, measured: Measured, steps: Floats, *, numeric: bool, linear: bool = False, prior: Prior = LOG_ODDS
@@ -53,17 +53,17 @@ class Response:
         variance, covariance = measured.noise**2, measured.covariance
         self._information = Information.of(measured.gradient, self.curvature, variance, covariance)
         self._weights = weights_of(self.curvature, variance, covariance)
-        # How far gradients follow an error of the curve: in full if ``linear``, else only by the noise's share of their variance.
+        # The change of gradients per unit error of the curve: in full if ``linear``, else by the noise's share of their variance
         own = variance * (1.0 if covariance is None else np.diag(covariance)[:, None])
         self.shown = self.curvature if linear else SHOWN * self.curvature * own / (own + self.curvature + TINY)
-        # Of gradients, plus that of curvatures times steps: the noise that the steps follow; see ``Measured.variance``.
+        # The variance of the noise that steps respond to: see ``Measured.variance``
         self.variance = measured.variance(steps)
         self._evidence = np.zeros(1)
         if len(steps) > 1:
             self._evidence = estimated(measured, numeric=numeric, prior=prior).evidence
 
     def of(self, rows: Floats, column: int) -> Floats:
-        """Return how averages of steps, ``rows`` (averages, cells * codes), follow gradients, of the same shape."""
+        """Return the derivatives by gradients of averages of steps, given the averages' weights ``rows``; same shape."""
         cells, codes, _ = self.curvature.shape
         followed = np.zeros((len(rows), cells, codes))
         for depth, weight in enumerate(softmax(self._evidence)):
@@ -79,8 +79,8 @@ class Response:
 
 def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], mass: Floats) -> Floats:
     """Return the variance from noise of each code of a feature's curve minus its mean, (codes, columns), in squared votes."""
-    # ``model`` knows its noise. ``rows`` hold for each term that reads the feature how its cells count in the curve, (codes,
-    # cells * codes of the term); ``mass`` (codes,) is the share of each code in the mean.
+    # The noise of the model's sums is known (``knows_noise``). For each term that reads the feature, ``rows`` has the weights of
+    # the term's cells and codes in the curve, (codes, cells * codes); ``mass`` (codes,) has those of codes in the mean.
     terms = [term for term in model.terms if feature in term.features]
     numeric, linear, prior = model.encoder.schema.is_numeric, model.loss.linear, model.loss.prior
     errors = [_Errors(len(mass)) for _ in model.start]
@@ -116,7 +116,7 @@ def curve_variance(model: AdditiveModel, feature: int, rows: Sequence[Floats], m
 
 
 def _pooled(pool: Sequence[Visit], step: Floats, *, numeric: bool, prior: Prior) -> Response:
-    """Return how a curve follows the mean gradient of its visits, moved back to the curve before the first."""
+    """Return the response of a curve to the mean gradient of its visits, corrected to the curve before the first visit."""
     sums, base, count = [visit.measured for visit in pool], pool[0].curve_before, len(pool)
     curvature = np.mean([each.curvature for each in sums], axis=0)
     needed = [each.gradient + curvature * (visit.curve_before - base) for each, visit in zip(sums, pool, strict=True)]
@@ -139,8 +139,8 @@ def _means(term: Term, feature: int, mass: Floats) -> Floats:
 class _Errors:
     """The joint covariance of four errors of one column of a curve.
 
-    These are the errors of the curve, of its terms without cuts, of these before the first pooled visit, and of the sum of
-    the pooled gradients. Later gradients show a part of an error, and their steps correct it, so errors do not add up.
+    These are the errors of the curve, of its terms without cuts, of the latter before the first pooled visit, and of the sum of
+    the pooled gradients. Later gradients contain a part of an error, and later steps correct it, so variances do not just add.
     """
 
     def __init__(self, codes: int) -> None:
@@ -150,7 +150,7 @@ class _Errors:
     def visit(
         self, alone: Response, together: Response, count: int, trust: float, anew: bool, variance: Floats, column: int
     ) -> None:
-        """Add a round without cuts, the last of ``count`` visits; ``variance`` (1, codes) or (1, codes, codes): of gradients."""
+        """Add a round without cuts, the last of ``count`` visits; gradients have ``variance`` (1, codes) or (1, codes, codes)."""
         one = np.eye(self._codes)
         none, curvature = 0 * one, np.diag(together.curvature[0, :, column])
         shown = np.diag(alone.shown[0, :, column])
@@ -164,7 +164,7 @@ class _Errors:
         self._take(move, np.vstack([by_itself + gain, by_itself + gain, none, one]), variance)
 
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
-        """Add a round with cuts: the curve follows its gradients by ``gain``, its cells average the curve by ``means``."""
+        """Add a round with cuts: ``gain`` is the curve's response to gradients, ``means`` the weights of codes in its cells."""
         move = np.eye(4 * self._codes)
         move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[column])
@@ -174,7 +174,7 @@ class _Errors:
 
 
 def times_blocks(rows: Floats, matrix: Floats) -> Floats:
-    """Return ``rows`` (rows, cells * codes) times a matrix: its diagonal (cells, codes), or its blocks (cells, codes, codes)."""
+    """Return ``rows`` (rows, cells * codes) times a matrix: a diagonal (cells, codes), or blocks (cells, codes, codes)."""
     if matrix.ndim == 2:
         return np.asarray(rows * matrix.reshape(-1))
     by_cell = rows.reshape(len(rows), *matrix.shape[:2])
@@ -189,8 +189,8 @@ def of_centred_classes(variance: Floats) -> Floats:
     return np.asarray(variance * (1 - 2 / classes) + variance.sum(axis=-1, keepdims=True) / classes**2)
 
 
-MOST_CELLS = 1024  # codes of a curve with a band; its covariances take the square of that
-SURE = 3  # standard deviations of its noise, above which a curvature shows that there are records; noise: one in 700
+MOST_CELLS = 1024  # the most codes of a curve with a band: memory grows with their square
+SURE = 3  # standard deviations of noise, above which a curvature shows that a code has records; noise alone does so once in 700
 RULE = (
     "a feature contributes its votes for the record's value minus their average in the record's cell; a cut contributes the "
     "average of the record's side minus that of both sides; averages are weighted by released sums"
@@ -202,9 +202,9 @@ class Curve:
     """The contribution of a feature by itself: its partial dependence, averaged term by term over the other features."""
 
     values: Floats  # (codes, columns), in log-odds (of two classes the second's) or the outcome's unit, less their mean
-    deviation: Floats | None  # (codes, columns), the standard deviation of the effect of the noise; None if unknown
-    mass: Floats  # (codes,), the share of each code in the mean: of the released curvatures, or even where none was released
-    seen: Truth  # (codes,), whether records stand out of the noise; everywhere where nothing is known
+    deviation: Floats | None  # (codes, columns), the standard deviation from the added noise; None if unknown
+    mass: Floats  # (codes,), weights of codes in the mean: shares of the released curvature, or equal if none was released
+    seen: Truth  # (codes,), whether the code's records are significant; all true if nothing is known
 
     __repr__ = short_repr
 
@@ -222,9 +222,9 @@ class Pair:
 
 
 def parts_of(term: Term, feature: int) -> tuple[Integers, Integers]:
-    """Return a code of each part of one of a term's features, (parts,), and the part of each of its codes, (codes,).
+    """Return one code of each part of a feature of a term, (parts,), and the part of each of its codes, (codes,).
 
-    A part is a code where the feature is in bins in any cell, else the codes that all its cuts send to the same sides.
+    If the feature is measured in any cell, each code is a part. Else a part is the codes on the same sides of all its cuts.
     """
     if feature in term.feature:
         codes = np.arange(int(term.used[term.feature == feature].sum(axis=1)[0]))
@@ -242,8 +242,8 @@ def digits_of(term: Term, feature: int, codes: Integers) -> tuple[int, Integers]
 
 def averages(term: Term, features: tuple[int, ...], values: Floats) -> Floats:
     """Return the averages of ``values`` (cells, codes, columns) over all features but ``features``, (parts of these, columns)."""
-    # Cells and codes weigh by their released masses. A mass goes to the cell on the sides of the part: there it keeps its code if
-    # that cell has the same feature in bins, and else takes the cell's mean.
+    # Cells and codes weigh by their released masses. The mass of a cell moves to the cell on the part's sides. If both have the
+    # same measured feature, it keeps its code there, else it takes the target cell's mean.
     mass, cells = term.mass, np.arange(len(values))
     held = mass.sum(axis=1)
     means = np.einsum("cb,cbk->ck", mass, values) / held[:, None]
@@ -348,7 +348,7 @@ def pair_of(model: AdditiveModel, first: int, second: int) -> Pair:
 
 
 def _centred(joint: Floats, held: tuple[Floats, Floats]) -> Floats:
-    """Return what two features add together, (parts, parts, columns), beyond the means over either, which weigh by ``held``."""
+    """Return the interaction of two features, (parts, parts, columns): minus the means over either, weighted by ``held``."""
     for axis, weights in enumerate(held):
         joint = joint - np.average(joint, axis=axis, weights=weights, keepdims=True)
     return joint
@@ -406,7 +406,7 @@ def condition(encoder: Encoder, cut: Cut) -> str:
     edges = [kind.edge_label(float(edge)) for edge in encoder.edges[cut.by]]
     parts = []
     for run in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1):
-        first, last = int(run[0]), min(int(run[-1]), len(edges))  # the code of missing values is beyond the bins
+        first, last = int(run[0]), min(int(run[-1]), len(edges))  # the code for missing values is beyond the bins
         low, high = (
             f"{edges[first - 1]} <= " if 0 < first <= len(edges) else "",
             edges[last] if last < len(edges) else "",

@@ -1,6 +1,6 @@
-"""From noisy sums to steps: posterior means under weighted priors, and the visits of a feature together.
+"""From noisy sums to steps: posterior means averaged over priors, and pooled measurements of one feature.
 
-All of it is post-processing of released sums by public rules (docs/proofs/hedgerow.md).
+All of it is post-processing of released sums (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from scipy.special import expit, logsumexp, softmax
 from hedgerow.additive import kernels
 from hedgerow.arrays import Floats, Truth, for_slices
 
-# Losses of mean AUC, in brackets, are those of docs/decisions/0012-hedgerow.md.
-STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # of the prior of a step, in log-odds, equally likely (one: .032 on categories)
-# Of the prior of a curve: whether it is smooth, and over which share of the bins steps are correlated (one range: .005).
+# In brackets: how much mean AUC a simpler choice loses (docs/decisions/0012-hedgerow.md).
+STEP_SDS = (0.25, 0.5, 1.0, 2.0)  # prior standard deviations of a step, in log-odds, equally likely (one: .032)
+# Priors of a curve: whether it is smooth, and its correlation length as a share of the bins (one length: .005).
 CORRELATION_RANGES = ((False, 0.1), (True, 0.3), (True, 1.0))
-COMMON = 1.0  # prior standard deviation of the common part of a curve's steps, in log-odds
-MIN_SAME_CURVE = 0.5  # probability that all visits measured one curve; below it, pooling begins anew at the last visit
-RIDGE = 1e-9  # relative, added to information so that it has an inverse: codes may hold no records
-TINY = 1e-9  # records, or variances: below any that a sum can have, against a division by zero
-FEW_CURVES = 16  # curves; fewer take longer on two threads
+COMMON = 1.0  # prior standard deviation of a curve's level, which all its steps share, in log-odds
+MIN_SAME_CURVE = 0.5  # probability that all visits measured one curve; below it, only the last visit stays in the pool
+RIDGE = 1e-9  # relative, added to the precision matrix so that it can be inverted where codes hold no records
+TINY = 1e-9  # records, or variances: below any real value; prevents a division by zero
+FEW_CURVES = 16  # with fewer curves a second thread costs more time than it saves
 NEGLIGIBLE = 1e-3  # posterior weight below which a prior or a depth is left out of covariances
 
 
 @dataclass(frozen=True)
 class Prior:
-    spreads: tuple[float, ...]  # standard deviations of a step, each as likely as the others
-    common: float  # the standard deviation of the common part of a curve's steps
+    spreads: tuple[float, ...]  # standard deviations of a step, equally likely
+    common: float  # the standard deviation of a curve's level, which all its steps share
 
 
 LOG_ODDS = Prior(STEP_SDS, COMMON)
@@ -39,29 +39,29 @@ LOG_ODDS = Prior(STEP_SDS, COMMON)
 class Estimate:
     """Posterior mean steps, averaged over models of each depth, and the evidence for each depth.
 
-    In the model of depth l, the cells of the first l cuts have curves of their own, and later cuts have no effect.
+    In the model of depth l, each cell of the first l cuts has its own curve, and later cuts have no effect.
     """
 
     steps: Floats  # posterior means, (cells, codes, columns)
     evidence: Floats  # (cuts + 1,): by depth, log marginal likelihood minus that of no step
-    depth: int = 0  # the most likely one; 0 if one shared curve plus a constant per cell fits at least as well
+    depth: int = 0  # that of the largest evidence; 0 if one curve plus a constant per cell fits at least as well
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
     """Released sums of a term, (cells, codes, columns), and the standard deviations of their noise, in units of one record.
 
-    Gradients are divided by the loss's ``gradient_sd``, curvatures by its multiple, ``curvature``.
+    Gradients are divided by the loss's ``gradient_sd``, curvatures by its factor c (``Loss.curvature``).
     """
 
     gradient: Floats
     curvature: Floats
     noise: float
     curvature_noise: float
-    covariance: Floats | None = None  # of the noise of the codes of a cell, in squared deviations; None: independent
+    covariance: Floats | None = None  # of a cell's noise by code, over its variance; None: independent
 
     def variance(self, steps: Floats) -> Floats:
-        """Return the variance of the noise of gradients minus curvatures times steps, (columns, cells, codes), or in blocks."""
+        """Return the noise variance of gradient - curvature * step, (columns, cells, codes), or (..., codes, codes)."""
         steps = np.moveaxis(steps, 2, 0)
         if self.covariance is None:
             return np.asarray(self.noise**2 + (steps * self.curvature_noise) ** 2)
@@ -87,7 +87,7 @@ class Information:
         return cls(weights * curvature[..., None, :], (weights @ gradient[..., None])[..., 0])
 
     def at_depth(self, depth: int) -> Information:
-        """Return the information of cells together that the first ``depth`` cuts do not separate."""
+        """Return the information added up over the cells that the first ``depth`` cuts do not separate."""
         columns, _, *codes = self.precision.shape
         precision = self.precision.reshape(columns, 1 << depth, -1, *codes).sum(axis=2)
         return Information(precision, self.pull.reshape(columns, 1 << depth, -1, codes[0]).sum(axis=2))
@@ -104,7 +104,7 @@ def inverted(matrices: Floats) -> tuple[Floats, Floats]:
 
 
 def weights_of(curvature: Floats, variance: float, covariance: Floats | None) -> Floats:
-    """Return the weights of gradients in ``Information.pull``: (columns, cells, codes), with a covariance (..., codes, codes)."""
+    """Return the weights of gradients in ``Information.pull``: (columns, cells, codes), or (..., codes, codes) if dependent."""
     curvature = np.moveaxis(curvature, 2, 0)
     if covariance is None:
         return np.asarray(curvature / (variance + curvature + TINY))
@@ -113,8 +113,8 @@ def weights_of(curvature: Floats, variance: float, covariance: Floats | None) ->
 
 
 def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> Estimate:
-    # Depths 0..K have equal prior probability; ``prior`` is the prior of s. ``numeric``: neighboring bins are correlated. The
-    # last code is missing values.
+    # Depths 0..K have equal prior probability. ``prior`` is the prior of s. If ``numeric``, neighboring bins are correlated a
+    # priori, except the last code, which is for missing values.
     curvature = denoised(measured.curvature, measured.curvature_noise, measured.covariance)
     of_cells = Information.of(measured.gradient, curvature, measured.noise**2, measured.covariance)
     cuts = len(measured.gradient).bit_length() - 1
@@ -131,17 +131,17 @@ def estimated(measured: Measured, *, numeric: bool, prior: Prior = LOG_ODDS) -> 
     return Estimate(np.tensordot(softmax(log_evidence), np.stack(steps), axes=1), log_evidence, deepest)
 
 
-# Standard deviations of steps within a cell, and of the levels of cells, in units of ``Prior.common``; the likeliest pair is used
+# Standard deviations of steps within a cell, and of cells' levels, in units of ``Prior.common``: the most likely pair is used
 CELL_SPREADS = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28)
 LEVEL_SPREADS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64)
-LEAST_CURVATURE = 0.05  # of a code, as a share of the mean of all codes of all cells
+LEAST_CURVATURE = 0.05  # the lower bound of a group's curvature, as a share of the mean over all groups
 
 
 def steps_by_cell(measured: Measured, used: Truth, prior: Prior = LOG_ODDS) -> Floats:
-    """Return posterior means of steps, (cells, groups, columns), where each cell has groups of its own.
+    """Return posterior means of steps, (cells, groups, columns), where each cell has its own groups.
 
-    ``used`` (cells, groups) marks those that a cell has; other steps are 0. A step is the sum of its cell's level and a deviation
-    of its own. All cells have the same prior, the likeliest of a grid.
+    ``used`` (cells, groups) marks the groups that a cell has; other steps are 0. A step is its cell's level plus its own
+    deviation. All cells have the same prior, the most likely one of a grid (empirical Bayes).
     """
     at, gradient, curvature, noise = used[..., None], measured.gradient, measured.curvature, measured.noise
     known = curvature[used]
@@ -219,7 +219,7 @@ def posterior_covariances(information: Information, *, numeric: bool, prior: Pri
 
 def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[Floats, Floats]:
     """Return log likelihoods (priors, curves) and means (priors, curves, codes) of steps."""
-    # The information as data ``root * s + error`` of curves, (columns * cells, codes), with errors of variance 1
+    # The information written as observations ``root * s + error`` of curves, (columns * cells, codes), with errors of variance 1
     codes = information.pull.shape[2]
     pull, errors = information.pull.reshape(-1, codes), None  # their correlations; None: independent
     if information.precision.ndim == 3:
@@ -242,7 +242,7 @@ def _of_curves(information: Information, numeric: bool, prior: Prior) -> tuple[F
 def _dependent(
     root: Floats, scaled: Floats, errors: Floats | None, without: Floats, prior: Prior
 ) -> tuple[Floats, Floats]:
-    """Return the same of numeric features; ``without`` is what ``kernels.posteriors`` takes."""
+    """Return what ``_of_curves`` does, for numeric features; ``without`` is as in ``kernels.posteriors``."""
     priors = _priors(root.shape[1], prior)
     if errors is None:
         errors = np.eye(root.shape[1])[None]
@@ -258,7 +258,7 @@ def _dependent(
 
 
 def _independent(root: Floats, scaled: Floats, prior: Prior) -> tuple[Floats, Floats]:
-    """Return the same where steps share a common part only, in time linear in the codes."""
+    """Return what ``_of_curves`` does if steps share only their level: in time linear in the codes."""
     spread = np.array(prior.spreads)[:, None, None]
     total = 1 + (spread * root) ** 2
     snr = 1 / prior.common**2 + (root**2 / total).sum(axis=2)
@@ -271,9 +271,9 @@ def _independent(root: Floats, scaled: Floats, prior: Prior) -> tuple[Floats, Fl
 
 @lru_cache(maxsize=64)
 def _priors(codes: int, prior: Prior) -> Floats:
-    """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is of missing values."""
-    # With d the distance of bins over the reach, correlations are exp(-d) where a curve may jump, and (1 + sqrt(3) d)
-    # exp(-sqrt(3) d) where it is smooth: Matern's kernels of one and three halves.
+    """Return the prior covariances of a numeric feature's steps, (priors, codes, codes); the last code is for missing values."""
+    # Matern kernels. With d the distance of two bins over the correlation length: exp(-d) (order 1/2) for a curve that may jump,
+    # (1 + sqrt(3) d) exp(-sqrt(3) d) (order 3/2) for a smooth one.
     place = np.arange(codes - 1)
     apart = np.abs(place[:, None] - place) / (codes - 1)
     covariances = []
@@ -288,7 +288,7 @@ def _priors(codes: int, prior: Prior) -> Floats:
 
 
 def denoised(curvature: Floats, noise: float, covariance: Floats | None = None) -> Floats:
-    """Return curvatures (cells, codes, columns) shrunk towards the mean of their column, as far as the noise explains them."""
+    """Return curvatures (cells, codes, columns), shrunk towards their column's mean by the noise's share of their variance."""
     mean = np.maximum(curvature.mean(axis=(0, 1)), TINY)
     if covariance is None:
         variance = np.maximum(curvature.var(axis=(0, 1)) - noise**2, 0.0)
@@ -302,7 +302,7 @@ def denoised(curvature: Floats, noise: float, covariance: Floats | None = None) 
 
 @dataclass(frozen=True, eq=False)
 class Visit:
-    """What a round without cuts released of a feature, in one cell, and the feature's curve before it, (codes, columns)."""
+    """The sums that a round without cuts released for a feature, and the feature's curve before it, (codes, columns)."""
 
     measured: Measured
     curve_before: Floats
@@ -315,12 +315,12 @@ class Visit:
 
 @dataclass(frozen=True)
 class Visits:
-    """The rounds without cuts of each feature, whose sums count together.
+    """The rounds without cuts of each feature (its visits), whose sums are pooled.
 
-    A later round on the same feature measures the remaining gradient with fresh noise. We add H times (curve now minus
-    curve at the first visit) to each later gradient, so that all estimate the same quantity, and average. The noise
-    variance falls by their number; the sampling error is shared. Terms of other features in between may move the target
-    curve, so the pooled step is weighted by the probability that it did not change.
+    A later visit measures the remaining gradient with fresh noise. We add H times (curve now minus curve at the first visit)
+    to each later gradient, so that all estimate the same quantity, and average. The noise variance is divided by the number
+    of visits; the sampling error is shared. Terms of other features in between may change the optimal curve, so the pooled
+    step is weighted by the probability that it did not change.
     """
 
     pools: dict[int, list[Visit]] = field(default_factory=dict)  # by feature
@@ -332,7 +332,7 @@ class Visits:
     def steps(
         self, feature: int, measured: Measured, curve_before: Floats, *, numeric: bool, prior: Prior = LOG_ODDS
     ) -> tuple[Estimate, Floats]:
-        """Add a visit, and return its own estimate and the steps (codes, columns) by all visits."""
+        """Add a visit, and return the estimate from it alone and the steps (codes, columns) from all visits."""
         alone = estimated(measured, numeric=numeric, prior=prior)
         pool = self.pools[feature] = [*self.pools.get(feature, []), Visit(measured, curve_before)]
         if len(pool) == 1:
@@ -345,9 +345,9 @@ class Visits:
 
 
 def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -> tuple[Floats, Floats]:
-    """Return the curve of all visits, less that before the first, and by column the probability that they are of one curve."""
-    # Compare two models: all visits share one curve and one sampling error; or the last visit has another curve. Equal
-    # priors.
+    """Return the pooled curve minus the one before the first visit, and by column the probability that visits share a curve."""
+    # Compare two models with equal prior probability: all visits share one curve and one sampling error, or the last visit
+    # has another curve.
     count, base, covariance = len(pool), pool[0].curve_before, pool[0].measured.covariance
     squares, curvature_squares, curvatures = np.empty(count), np.empty(count), np.empty((count, *base.shape))
     for place, visit in enumerate(pool):
@@ -365,7 +365,7 @@ def as_one_curve(pool: list[Visit], *, numeric: bool, prior: Prior = LOG_ODDS) -
     of_before, _ = likelihood(before, noise=float(squares[:-1].sum()) / (count - 1) ** 2)
     of_all, curve = likelihood(needed.mean(axis=0), noise=float(squares.sum()) / count**2)
     alone, _ = likelihood(last, noise=float(squares[-1]))
-    # The difference of the last gradient and the mean of the others contains noise only.
+    # If so, the last gradient minus the mean of the others is noise alone.
     variance = float(squares[-1] + squares[:-1].sum() / (count - 1) ** 2) + TINY
     nothing = np.zeros_like(curvature)
     of_all = of_all + _log_normal(needed[-1] - before, nothing, variance, covariance)

@@ -1,4 +1,4 @@
-"""Kernels over records: each record's contribution at its margins, and terms that are added to margins."""
+"""Compiled loops: each record's channels at its margins, terms added to margins, groups of codes, and posteriors."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from hedgerow.arrays import compiled
 
-TILE = 4096  # records taken at once, so that what is known of them stays in the first cache
+TILE = 4096  # records processed at once, so that their cell indices stay in the first-level cache
 
 
 @compiled
 def _quotient(number, inverse):
-    """Return number // divisor as a float, of integers held as floats: 0 <= number < 2**50, inverse = 1 / divisor rounded.
+    """Return number // divisor, all integers held as floats, given inverse = 1 / divisor, rounded; 0 <= number < 2**50.
 
     Exact, and many times as fast as a division of 64-bit integers: (number + 1/2) / divisor is at least 1 / (2 divisor) away
     from every integer, and two roundings move it by less than number / divisor / 2**51.
@@ -21,18 +21,18 @@ def _quotient(number, inverse):
 
 @compiled
 def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_share, out):
-    """Write each record's part of gradient and curvature of the weighted logistic loss, in units rounded towards zero.
+    """Write each record's gradient and curvature of the weighted logistic loss, in units and rounded towards zero.
 
     p is the softmax of the margins, from a table of integers; t = 1 - p_y; the record weighs w = min(1, cap / t). It adds
     w ([y = k] - p_k) for each class k, then c w p_k (1 - p_k), or with ``by_share`` c w p_k, for c = curvature / 1000. A record
     without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
-    OUT out (records, 2 classes) int64, or (records, classes) for the former alone.
+    OUT out (records, 2 classes) int64, or (records, classes) for gradients alone.
     """
     records, classes = np.uint64(margins.shape[0]), np.uint64(margins.shape[1])
     first, last = np.uint64(0), np.int64(len(exponentials) - 1)
-    mass = np.empty(classes, dtype=np.float64)  # integers, held as floats: loops over classes then take several at once
+    mass = np.empty(classes, dtype=np.float64)  # integers, held as floats: loops over classes are then vectorized
     for record in range(records):
         label = np.int64(labels[record])
         if label < 0:
@@ -60,15 +60,15 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
 
 @compiled
 def look_up_channels(margins, labels, table, out):
-    """Write table[label, lead of the second class] for each record, or 0 for one without a label.
+    """Write table[label, margin of the second class] for each record, or 0 for one without a label.
 
-    IN margins (records, 1), labels (records,) from -1 to 1, table (2, leads, channels), of which lead 0 is in the middle.
+    IN margins (records, 1), labels (records,) from -1 to 1, table (2, margins, channels) with margin 0 in the middle.
     OUT out (records, channels) int64, of one channel or two.
     """
     most, first, second = np.int64(table.shape[1] // 2), np.uint64(0), np.uint64(1)
     for record in range(np.uint64(len(labels))):
         label = np.int64(labels[record])
-        known = np.int64(label >= 0)  # a factor, not a branch that has to be guessed
+        known = np.int64(label >= 0)  # a factor, which is faster than an unpredictable branch
         lead = min(max(np.int64(margins[record, first]), -most), most) + most
         row, place = np.uint64(label * known), np.uint64(lead)
         out[record, first] = known * table[row, place, first]
@@ -80,10 +80,10 @@ def look_up_channels(margins, labels, table, out):
 def group_codes(possible, mass, least, offsets, numeric, sizes, group, n_groups):
     """Write the group of each code in each cell, and how many groups each feature has there, for each size.
 
-    A number with more possible codes than ``size`` has at most that many groups of about the same mass, each of which begins
-    at a possible code; others have one for each possible code. A number's last code, for missing values, is a group of its own
-    if it has mass or no other code is possible. Only numbers have groups of more than the first size.
-    IN possible (cells, codes), mass (codes,), least (features,): the least mass of a code, offsets (features + 1,),
+    A numeric feature with more possible codes than ``size`` has at most that many groups of about equal mass, each beginning at a
+    possible code. Other features have one group for each possible code. A numeric feature's last code, for missing values, is its
+    own group if it has mass or no other code is possible. Categorical features have groups of the first size only.
+    IN possible (cells, codes), mass (codes,), least (features,): the lower bound of a code's mass, offsets (features + 1,),
     numeric (features,), sizes (sizes,).
     OUT group (sizes, cells, codes), n_groups (sizes, cells, features), which must be zero before.
     """
@@ -148,10 +148,10 @@ def inverses(matrices, inverse, log_determinant):
 
 @compiled
 def posteriors(priors, root, scaled, errors, without, likely, means):
-    """Write log likelihoods and posterior means of curves s of which scaled = root * s + error, for each prior.
+    """Write the log likelihood and the posterior mean of each curve s under each prior, given scaled = root * s + error.
 
     Errors are normal with covariance E: ``errors``, or its only entry for all curves. With M = E + diag(root) P diag(root) = L L'
-    for a prior's covariance P, twice the log likelihood less that of no curve is
+    for a prior's covariance P, twice the log likelihood minus that of s = 0 is
     scaled' E^-1 scaled + log det E - |L^-1 scaled|^2 - log det M, and the mean is P diag(root) M^-1 scaled.
     IN priors (priors, codes, codes), root scaled (curves, codes), errors (curves or 1, codes, codes), without (curves,): the
     first two terms.  OUT likely (priors, curves), means (priors, curves, codes).
@@ -187,10 +187,10 @@ def posteriors(priors, root, scaled, errors, without, likely, means):
 
 @compiled
 def residual_channels(margins, labels, expected, clip, cap, unit, constant, out):
-    """Write the clipped residual of a label, as a share of ``clip`` in units rounded towards zero, and a constant or a share.
+    """Write the clipped residual of a label over ``clip``, in units rounded towards zero, and the curvature.
 
-    A margin predicts expected[margin + places - 1], clipped to its ends, or the margin itself where that is empty. The share is
-    that of ``cap`` in the prediction, times ``constant``, rounded likewise; the constant stands alone where ``cap`` is 0.
+    The prediction is expected[margin + places - 1], with the place clipped to the table, or the margin itself if that is empty.
+    The curvature is constant * min(prediction, cap) / cap, rounded towards zero, or ``constant`` if ``cap`` is 0.
     IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip < 2**31, cap < 2**31,
     unit, constant up to 2**16.
     OUT out (records, 2) int64, or (records, 1) for the residual alone.
@@ -221,7 +221,7 @@ def add_term(codes, by, side, feature, votes, margins):
     INOUT margins (records, columns).
     """
     columns = np.uint64(margins.shape[1])
-    if len(by) == 0 and columns == 1:  # the shape of most terms, in half the time
+    if len(by) == 0 and columns == 1:  # the most frequent shape, which this makes twice as fast
         curve, column = votes[0, :, 0], np.uint64(feature[0])
         for record in range(np.uint64(codes.shape[0])):
             margins[record, np.uint64(0)] += curve[np.uint64(codes[record, column])]
@@ -240,11 +240,11 @@ def add_term(codes, by, side, feature, votes, margins):
 
 @compiled
 def add_terms(codes, feature, cells, starts, by, at, shift, offsets, votes, margins):
-    """Add votes[k, offsets[t] + place of t + cell of t * codes of t] to every record's margin k, for each term t.
+    """Add votes[k, offsets[t, 0] + cell * offsets[t, 1] + code] to every record's margin k, for each term t.
 
-    The place is the code of the cell's feature, feature[cells[t] + cell]. The cell index is built bit by bit. Step s shifts it by
-    shift[s], 0 or 1, compares the code of by[s] with the threshold at[s], and flips the last bit if the code is above. Records go
-    tile by tile, term by term: all loops over a tile are without branches, and the votes of a term stay in the first cache.
+    The code is that of the cell's feature, feature[cells[t] + cell]. The cell index is built bit by bit: step s shifts it by
+    shift[s], 0 or 1, and flips the last bit if the code of feature by[s] is above at[s]. The order is tile by tile, term by term,
+    so that loops over a tile have no branches, and a term's votes stay in the first-level cache.
     IN codes (features, records), feature (entries,): an entry for each cell, or one for a term whose cells have the same feature;
     cells (terms + 1,): where the entries of a term begin; starts (terms + 1,): where its steps begin; by shift (steps,),
     at (steps,) of the type of codes; offsets (terms, 2): where its votes begin, and how many codes it has; votes (columns, all

@@ -1,4 +1,4 @@
-"""Losses: what one record adds to gradient and curvature, within bounds that hold for every record, and what margins mean.
+"""Losses: one record's gradient and curvature, with public bounds on both, and how margins become predictions.
 
 A new loss is a subclass of ``Loss`` (docs/proofs/hedgerow.md).
 """
@@ -23,13 +23,13 @@ from hedgerow.table.table import Margins
 
 Labels = npt.NDArray[np.signedinteger]
 
-# exp(-lead / VOTE_STEPS) in 2**-20: a share is exact to a millionth
+# exp(-lead / VOTE_STEPS) in units of 2**-20, for leads (margin differences, in votes) up to a log-odds of 14
 EXPONENTIALS: Integers = np.rint(np.exp(-np.arange(14 * VOTE_STEPS + 1) / VOTE_STEPS) * (1 << 20)).astype(np.int64)
-CALIBRATION_STEPS = 200  # fixed-point steps, each halfway, after which doubles no longer move
-# Longest step of a class margin, in log-odds: beyond it the curvature at the old margin says little about the loss. The margin of
-# two classes is a difference of two, so its limit is twice that.
+CALIBRATION_STEPS = 200  # fixed-point iterations, each damped by half; after so many a double no longer changes
+# Longest step of a class margin, in log-odds: beyond it the quadratic approximation at the old margin is poor. With two classes,
+# the one margin is the difference of two class margins, so its limit is twice that.
 LONGEST_STEP = 1.0
-# c in 1/1000, by (two classes, normal noise): curvatures, which are smaller than gradients, are multiplied by c before both are
+# c in 1/1000, by (two classes, normal noise). Curvatures are smaller than gradients, so they are multiplied by c before both are
 # measured together. A larger c means less noise in curvatures and more in gradients; L2 norms grow less with c than L1 norms.
 MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (False, False): 500}
 
@@ -37,29 +37,29 @@ MULTIPLES = {(True, True): 1500, (True, False): 1000, (False, True): 1500, (Fals
 @dataclass(frozen=True, eq=False)
 class Start:
     records: float  # at least 1
-    spread: float  # the variance of the class, as a share of the largest that it could be: 1 where classes are even
+    spread: float  # the Gini impurity of the class shares over its maximum: 1 if all classes are equally frequent
     margins: Integers  # (columns,), before the first term
-    curvature: Floats  # (scored channels,), of all records at these margins
+    curvature: Floats  # (scored channels,), summed over all records at these margins
 
 
 class Loss(ChannelRule):
-    """What one record adds, how steps become votes, and the meaning of margins: all that a round needs.
+    """What one record adds to the sums, how steps become votes, and what margins mean: all that a round needs.
 
-    A classification loss adds ``start``, ``initial_counts`` and ``weighted``. A regression loss, a subclass of
-    ``Squared``, adds ``link``, ``about`` and ``shift``.
+    A classification loss also defines ``start``, ``initial_counts`` and ``weighted``. A regression loss is a subclass of
+    ``Squared``, which also defines ``link``, ``about`` and ``shift``.
     """
 
-    curvature: float  # the multiple of the curvature that is measured
-    # The scale of gradients, in units of a record's: about the root mean square of those of records that add 1 to the curvature.
-    # Sums are divided by it (and UNIT), so that the sampling variance of a scaled sum is about its curvature.
+    curvature: float  # the factor c by which curvatures are multiplied before they are measured
+    # Root mean square of the gradient channel, over UNIT, for records of curvature 1. Gradient sums are divided by it and UNIT,
+    # so that the sampling variance of a scaled sum is about its curvature.
     gradient_sd: float = 1.0
-    unit: float  # votes per step of 1
-    prior: Prior  # how large steps are beforehand
-    linear: bool = False  # whether gradients are linear in margins, so that they show errors of these in full
-    scale: Literal["log-odds", "outcome", "log outcome"]  # the unit of margins,
-    origin: float  # where it stands at a margin of zero,
-    vote_steps: float  # and how many votes a unit of it is
-    exported: Link  # what makes predictions of sums of votes, here and in other programs
+    unit: float  # votes per unit step
+    prior: Prior  # the prior of steps
+    linear: bool = False  # whether gradients are linear in margins, so that an error of a margin shows in them in full
+    scale: Literal["log-odds", "outcome", "log outcome"]  # the scale that margins are on
+    origin: float  # the value on that scale of a margin of zero
+    vote_steps: float  # votes per unit of that scale
+    exported: Link  # maps sums of votes to predictions, here and in exports
 
     @lazy
     def scores(self) -> ChannelRule:
@@ -70,7 +70,7 @@ class Loss(ChannelRule):
         return self
 
     def curvature_of(self, measured: Floats) -> Floats:
-        """Return the curvature of all records, (scored channels,), by the released sums of the curvature channels."""
+        """Return the curvature of all records, (scored channels,), from the released sums of the curvature channels."""
         return measured
 
     @abstractmethod
@@ -78,33 +78,33 @@ class Loss(ChannelRule):
 
     @abstractmethod
     def votes(self, steps: Floats) -> Integers:
-        """Return steps (..., columns), cut to a longest one, as whole votes."""
+        """Return steps (..., columns), clipped to the longest step, as whole votes."""
 
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """The logistic loss: gradients and curvatures of records weighted by a cap.
+    """The logistic loss, with records weighted so that no gradient exceeds a cap.
 
-    Let p be the model's probabilities and t = 1 - p_y. A record weighs w = min(1, cap / t). For each class k (two classes need
-    one) it adds w ([y = k] - p_k), and c w p_k (1 - p_k), or with ``by_share`` c w p_k.
+    Let p be the model's probabilities and t = 1 - p_y. A record's weight is w = min(1, cap / t). For each class k (of two, only
+    the second) it adds w ([y = k] - p_k), and c w p_k (1 - p_k), or with ``by_share`` c w p_k.
 
-    The weight bounds a gradient by the cap, so less noise is needed. The cap is 0.6 for two classes and 1 - 0.8 / K for
-    K. At the start with even classes t = 1 - 1 / K is below it, so all weights are 1. With one class, p = 1 and all
-    contributions are 0. ``Softmax`` undoes the bias from weighting.
+    The cap lowers the sensitivity, so less noise is needed. It is 0.6 for two classes and 1 - 0.8 / K for K. With equally
+    frequent classes, t = 1 - 1 / K at the start is below the cap, so all weights are 1. With one class, p = 1 and all
+    contributions are 0. ``Softmax`` corrects the bias from weighting.
     """
 
     n_classes: int  # of the schema
-    normal: bool  # whether the noise will be normal
-    tenths: int = 8  # cap = 1 - tenths / (10 K); files of version 0.2 may hold 5
-    measures: bool = field(default=True, kw_only=True)  # curvatures as well as gradients
-    halved: bool = field(default=False, kw_only=True)  # whether curvatures weigh half as much
+    normal: bool  # whether the noise is normal (with a delta) or geometric (pure)
+    tenths: int = 8  # cap = 1 - tenths / (10 K); 5 in some files of version 0.2
+    measures: bool = field(default=True, kw_only=True)  # whether curvatures are measured, too
+    halved: bool = field(default=False, kw_only=True)  # whether c is half as large: in rounds by cell
 
     cap: int = field(init=False, repr=False, compare=False)  # the largest absolute gradient of a record, in units
     thousandths: int = field(init=False, repr=False, compare=False)  # c, in thousandths
-    # Whether w p_k is measured instead of w p_k (1 - p_k): K > 2, pure. Gradients g sum to zero over classes, so
-    # s = g / p solves (diag p - p p^T) s = g; steps do not overshoot.
+    # Whether w p_k is measured, not w p_k (1 - p_k): for K > 2 without a delta. Gradients g sum to zero over classes,
+    # so s = g / p solves the full Newton system (diag p - p p^T) s = g and does not overshoot.
     by_share: bool = field(init=False, repr=False, compare=False)
-    initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # what the start is read from
+    initial_counts: ChannelRule = field(init=False, repr=False, compare=False)  # the query that ``start`` reads
 
     scale = "log-odds"
     origin = 0.0
@@ -134,9 +134,9 @@ class Logistic(Loss):
         return replace(self, halved=True)
 
     def start(self, released: Integers, deviation: float) -> Start:
-        """Return the start by noisy numbers of records, (classes,), whose shares are smoothed towards uniform."""
-        # The margins are halfway (in log) between uniform and those where the mean gradient is zero: at those, records of
-        # rare classes would have small weights.
+        """Return the start from noisy numbers of records, (classes,); their shares are smoothed towards uniform."""
+        # The margins are halfway between zero and those where the mean gradient is zero: at the latter, records of rare classes
+        # would have small weights.
         counts = np.maximum(released, 0) + 1 + CLEAR * deviation
         records = max(float(np.sum(released)), 1.0)
         share = counts / counts.sum()
@@ -153,8 +153,8 @@ class Logistic(Loss):
         return np.asarray(np.rint(margins * VOTE_STEPS), dtype=np.int64)
 
     def weighted(self, weights: Floats) -> Integers:
-        # The predicted class then maximizes weight times calibrated probability: of two classes up to the rounding to a
-        # vote, of more where these products are nearly equal.
+        # After this shift of margins, the predicted class maximizes weight times calibrated probability: for two classes up to
+        # rounding to a vote, for more classes where these products are nearly equal.
         even = 1 / weights
         return -self._margins_of(uncalibrated(even / even.sum(), self.cap))
 
@@ -167,7 +167,7 @@ class Logistic(Loss):
         return np.asarray(np.trunc(steps * VOTE_STEPS), dtype=np.int64)
 
     def answer(self, margins: Integers) -> Floats:
-        if self.n_classes == 2:  # the first has no votes
+        if self.n_classes == 2:  # the first class has no votes
             margins = np.hstack([np.zeros_like(margins), margins])
         return self.exported(margins)
 
@@ -179,7 +179,7 @@ class Logistic(Loss):
 
     @lazy
     def _by_lead(self) -> npt.NDArray[np.int32]:
-        """The channels of two classes by label and lead of the second, (2, leads, channels); the ends stand for all beyond."""
+        """The channels of two classes by label and margin, (2, margins, channels); margins beyond the ends count as the ends."""
         most = len(EXPONENTIALS) - 1
         lead = np.arange(-most, most + 1)
         ahead, behind = EXPONENTIALS[0], EXPONENTIALS[np.abs(lead)]
@@ -206,9 +206,9 @@ class Logistic(Loss):
 
 
 def uncalibrated(shares: Floats, cap: int) -> Floats:
-    """Return the probabilities of which ``Softmax`` with this cap, in units, makes these positive shares, (classes,)."""
+    """Return the probabilities that ``Softmax`` with this cap, in units, calibrates to these positive shares, (classes,)."""
     p = np.full(len(shares), 1 / len(shares))
     for _ in range(CALIBRATION_STEPS):
         odds = shares / np.maximum(1, (1 - p) * UNIT / cap)
-        p = (p + odds / odds.sum()) / 2  # halfway, so that it cannot swing
+        p = (p + odds / odds.sum()) / 2  # damped, so that it cannot oscillate
     return np.asarray(p)

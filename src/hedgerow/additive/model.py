@@ -1,4 +1,4 @@
-"""An additive model: what it says of records, as arrays, and as trees for exports."""
+"""An additive model: its predictions, its arrays in a file, and its trees for exports."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from hedgerow.scores import Candidates, binary, multiway
 from hedgerow.texts import short_repr
 from hedgerow.trees import Forest
 
-OF_START = "init_"  # begins the names of the arrays of a start
-SIDES = "sides"  # the side of each code of a cut's feature; there is no such array if all cuts are at one code
-OF_CELLS = "features"  # the feature of each cell of all terms; no such array where those of a term have the same one
-LOG_LINK = "log_link"  # array of a model whose link the released outcome chose: 1 for the log
+OF_START = "init_"  # prefix of the names of an init model's arrays
+SIDES = "sides"  # array: the side of each code of a cut's feature; missing if every cut is at one code
+OF_CELLS = "features"  # array: the measured feature of each cell of all terms; missing if all cells of a term have the same one
+LOG_LINK = "log_link"  # array of a model whose link was chosen from the released outcomes: 1 if it is the log link
 
 
 def joined(terms: Sequence[Term]) -> list[Term]:
-    """Return terms without sums, those of the same cuts and feature added up into one, in the order of the first of each."""
+    """Return terms without sums. Terms of the same cuts and features are added up, at the place of the first of them."""
     by_key: dict[tuple[Any, ...], Term] = {}
     for term in terms:
         votes = term.votes + by_key[term.key].votes if term.key in by_key else term.votes
@@ -45,15 +45,15 @@ def joined(terms: Sequence[Term]) -> list[Term]:
     return list(by_key.values())
 
 
-WIDEST_TABLE = 1 << 17  # margins of which all answers are kept
+WIDEST_TABLE = 1 << 17  # the largest number of margins whose predictions are tabulated
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A start and terms as arrays of one kernel, ``kernels.add_terms``."""
+    """A start and terms, as arrays for the kernel ``kernels.add_terms``."""
 
     start: Integers  # (columns,): the margin of every record before the first term
-    terms: Sequence[Term]  # no two of the same cuts and feature
+    terms: Sequence[Term]  # no two with the same cuts and features
     dtype: np.dtype[Any]  # of codes
 
     @lazy
@@ -73,7 +73,7 @@ class Packed:
         steps, counts, votes, features = list[tuple[int, int, int]](), [], [], [np.empty(0, dtype=np.int64)]
         for term in self.terms:
             before = len(steps)
-            # Steps turn a digit, side[0] at first, into the side of a code: last code before it, shift.
+            # Each step flips a cut's digit, at first side[0], above a last code; a cut's first step also shifts the cell index.
             for cut in term.cuts:
                 turns = np.flatnonzero(np.diff(cut.side)).tolist() or [len(cut.side) - 1]
                 steps += [(cut.by, turn, int(place == 0)) for place, turn in enumerate(turns)]
@@ -82,11 +82,11 @@ class Packed:
             order = np.arange(len(term.votes)) ^ turned
             votes.append(term.votes[order].reshape(-1, term.columns))
             features.append(term.feature[:1] if (term.feature == term.feature[0]).all() else term.feature[order])
-        # Contiguous, or one step would be another kind of array to numba than several.
+        # Contiguous: else numba would compile again for an array of one step
         by, at, shift = np.ascontiguousarray(np.array(steps, dtype=np.int64).reshape(-1, 3).T)
         begins = np.cumsum([0, *map(len, votes)])
         all_votes = np.concatenate([np.zeros((0, len(self.start)), dtype=np.int64), *votes]).T
-        # What a sum of votes may pass on the way is within what all of them reach together.
+        # Every partial sum of votes is within this sum of absolute values.
         reach = np.abs(self.start).max(initial=0) + sum(int(np.abs(term.votes).max()) for term in self.terms)
         kind = np.int32 if max(reach, begins[-1]) < 1 << 31 else np.int64
         places = np.stack([begins[:-1], [term.votes.shape[1] for term in self.terms]], axis=1)
@@ -104,15 +104,15 @@ class Packed:
     def margins(self, codes: Codes) -> npt.NDArray[np.signedinteger]:
         votes = self.arrays[-1]
         margins = np.repeat(self.start.astype(votes.dtype)[:, None], len(codes), axis=1)
-        # By column, any number of records is one kind of array to numba; of those by record, one record is another.
+        # By column: by record, numba would compile again for one record
         kernels.add_terms(np.ascontiguousarray(codes.T), *self.arrays, margins)
-        return np.ascontiguousarray(margins.T)  # in which order numpy adds up a row depends on how it lies in memory
+        return np.ascontiguousarray(margins.T)  # numpy's order of summation depends on the memory layout
 
     def table(
         self, answer: Callable[[Integers], npt.NDArray[Any]], records: int
     ) -> Callable[[npt.NDArray[np.signedinteger]], npt.NDArray[Any]]:
-        """Return what answers as ``answer`` does of margins (records, 1), and looks answers up where that takes less time."""
-        # ``answer`` must treat each record by itself, so that the table holds the answer for each record.
+        """Return a function equal to ``answer`` on margins (records, 1), which reads a table if that takes less time."""
+        # ``answer`` must treat each record by itself: then a table of its values by margin is exact.
         low, high = self.ends[:, 0].tolist()
         if len(self.start) != 1 or high - low >= min(WIDEST_TABLE, records):
             return answer
@@ -126,8 +126,8 @@ class AdditiveModel(Model):
     loss: Logistic | Squared
     start: Integers  # (columns,), the margin of every record before the first term
     terms: tuple[Term, ...]  # in the order of their rounds
-    signs: tuple[int, ...] = ()  # how the margin may go with each feature: 1 rising, -1 falling, 0 either
-    # A start, and what was learned beyond it, of which it is the sum
+    signs: tuple[int, ...] = ()  # monotonicity constraints by feature: 1 increasing, -1 decreasing, 0 none
+    # The init model and the model of this fit's own terms, of which this one is the sum
     parts: tuple[AdditiveModel, AdditiveModel] | None = None
 
     importance_rule: ClassVar[str] = (
@@ -141,7 +141,7 @@ class AdditiveModel(Model):
         return self.loss.vote_steps
 
     def curve(self, feature: int) -> Floats:
-        """Return the sum of a feature's terms without cuts, (codes, columns), in log-odds."""
+        """Return the sum of a feature's terms without cuts, (codes, columns), in units of the loss's ``scale``."""
         total = np.zeros((int(self.encoder.n_codes[feature]), len(self.start)), dtype=np.int64)
         for term in self.terms:
             if not term.cuts and term.feature[0] == feature:
@@ -150,7 +150,7 @@ class AdditiveModel(Model):
 
     @property
     def own(self) -> AdditiveModel:
-        """What a fit learned itself: the model, or what it holds beyond its start."""
+        """The model of the fit's own terms: this one, or without its init model."""
         return self if self.parts is None else self.parts[1]
 
     @lazy
@@ -176,10 +176,10 @@ class AdditiveModel(Model):
         return low, high
 
     def code_shares(self) -> list[Floats]:
-        """Return shares by what the first term of each feature released: there predictions, and weights, differ least."""
+        """Return shares of codes from each feature's first term: then predictions, and so weights, differ least by record."""
         shares = super().code_shares()
         released = [term for term in reversed(self.terms) if term.sums is not None]
-        # A term with one feature in all cells says it of all records, and one with several of its cells' records only.
+        # Prefer terms with one feature in all cells: their sums are over all records, others' over the records of some cells.
         for term in sorted(released, key=lambda term: (term.feature == term.feature[0]).all()):
             for feature in np.unique(term.feature).tolist():
                 mass = term.mass[term.feature == feature].sum(axis=0)[: len(shares[feature])]
@@ -194,7 +194,7 @@ class AdditiveModel(Model):
 
     @lazy
     def form(self) -> ScoringForm:
-        """The start and terms as trees, a level for each cut and one for a feature; of two classes the first gets no votes."""
+        """The start and terms as trees: one level per cut, then one for the measured feature. The first of two classes gets 0."""
         encoder, terms = self.encoder, joined(self.terms)
         sides = {(cut.by, cut.side.tobytes()): (cut.by, cut.side) for term in terms for cut in term.cuts}
         in_bins = sorted({feature for term in terms for feature in term.feature.tolist()})
@@ -230,11 +230,11 @@ class AdditiveModel(Model):
         return trees.scoring(encoder, of_nodes, self.loss.exported)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the named arrays of format 3 of the model files, which ``restored`` reads; with a start 4, by cell 5."""
+        """Return the arrays of model files, which ``restored`` reads: format 3, 4 with an init model, 5 with rounds by cell."""
         if self.parts is not None:
             start, own = (part.to_arrays() for part in self.parts)
             return {**own, **{f"{OF_START}{name}": array for name, array in start.items()}}
-        if isinstance(self.loss, Logistic):  # of the usual cap nothing is written
+        if isinstance(self.loss, Logistic):  # the default cap is not written
             loss = {} if self.loss.tenths == Logistic.tenths else {"cap": np.array([self.loss.cap], dtype=np.int64)}
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
@@ -263,15 +263,15 @@ class AdditiveModel(Model):
         }
 
 
-# In a file: a term keeps sums that were measured by code, or in another basis; 0: no sums
+# In a file: a term's sums were measured by code, or in another basis; 0: it has no sums
 AS_THEY_ARE, IN_BASIS = 1, 2
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
-MOST_CUTS = 16  # of a term in a file: its cells are two to that power
+MOST_CUTS = 16  # of a term in a file, which then has 2**16 cells
 OLD_CUTS = 2  # of a term of version 0.2
 OLD_TENTHS = 5  # ``Logistic.tenths`` of the files of version 0.2 that hold a cap
-LARGEST_TERM = 1 << 24  # cells times codes of a term in a file whose cells have features of their own
+LARGEST_TERM = 1 << 24  # cells times codes of a term in a file of rounds by cell
 LARGEST_VOTE = 1 << 40  # in a file: sums of 65 536 terms of it fit 64 bits
 DAMAGED = "the file's terms are damaged; fit the model again."
 
@@ -279,7 +279,7 @@ DAMAGED = "the file's terms are damaged; fit the model again."
 def restored(
     arrays: Arrays, fine: Encoder, loss: Logistic | Squared, max_terms: int, signs: Sequence[int]
 ) -> AdditiveModel:
-    # ``fine`` reads records before bins are merged, and ``loss`` is the plan's. FileFormatError if they are no such model.
+    # ``fine`` is the encoder before bins are merged, and ``loss`` the plan's. FileFormatError if the arrays are no such model.
     encoder = merged_encoder(arrays, fine)
     if "cap" in arrays:
         if isinstance(loss, Logistic):
@@ -315,7 +315,7 @@ def _terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterat
     votes = array_of(arrays, "votes", np.int64, (int(rows.sum()), loss.columns), -LARGEST_VOTE, LARGEST_VOTE)
     sums = array_of(arrays, "sums", np.int64, (int((rows * (measured > 0)).sum()), loss.channels))
     units = [[VOTE_STEPS * UNIT, UNIT]] * len(about)
-    if not isinstance(loss, Logistic):  # of classifiers all terms have one
+    if not isinstance(loss, Logistic):  # all terms of a classifier have the same units
         units = array_of(arrays, "units", np.int64, (len(about), 2), 1, LARGEST_VOTE).tolist()
     by, last_code = array_of(arrays, "cuts", np.int64, (int(cuts.sum()), 2), 0).T
     if np.any(by >= len(encoder.n_codes)) or np.any(last_code >= encoder.n_codes[by] - (SIDES not in arrays)):
@@ -356,7 +356,7 @@ def _cuts(arrays: Arrays, encoder: Encoder, by: Integers, last_code: Integers) -
 
 
 def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> Iterator[Term]:
-    """Yield the terms of a file of version 0.2: trees of up to two cuts, one on each level, above a feature."""
+    """Yield the terms of a file of version 0.2: trees of up to two cuts, one per level, then a multiway split by a feature."""
     kinds = multiway(encoder.n_codes), binary(encoder.n_codes, encoder.schema.is_numeric)
     columns = [np.concatenate([getattr(of, name) for of in kinds]) for name in ("feature", "kind", "at", "weight")]
     candidates = Candidates(encoder.n_codes, *columns)
@@ -368,8 +368,8 @@ def _old_terms(arrays: Arrays, encoder: Encoder, loss: Logistic | Squared) -> It
     votes = votes[:, 1:] - votes[:, :1] if classes == 2 else votes
     masses = None  # the released sums of each node, (nodes, channels)
     if "sums" in arrays:
-        # A cell could hold several codes: each gets an equal part of its sums. So the noise of a code is not known, and no curve
-        # of such a model has a band.
+        # A cell could hold several codes. Each gets an equal part of its sums, so the noise of a code is unknown, and no curve of
+        # such a model has a band.
         sums = array_of(arrays, "sums", np.int64, (None, loss.channels))
         cell = array_of(arrays, "cell", np.int32, (forest.n_nodes,), -1, len(sums) - 1)
         array_of(arrays, "noise", np.int64, (2,), 1)

@@ -1,4 +1,4 @@
-"""Monotonicity constraints: how the margin may go with each feature, and released steps that are made to keep to it."""
+"""Monotonicity constraints: their signs by feature, and the projection of released steps onto them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import ConfigurationError, shown
 from hedgerow.schema import Numeric, Schema
 
-LEAST_WEIGHT = 1e-6  # of a cell whose released curvature is not above zero, as a share of the mean weight
+LEAST_WEIGHT = 1e-6  # the weight of a code whose released curvature is not positive, as a share of the mean weight
 
 
 def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[int, ...]:
-    """Return how the second class's log-odds may go with each feature: 1 rising, -1 falling, 0 either; empty: no constraint."""
+    """Return each feature's constraint on the margin: 1 increasing, -1 decreasing, 0 none; empty if there are none at all."""
     names = list(schema.names)
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in names]
@@ -39,11 +39,11 @@ def signs_of(given: Mapping[str, int] | Sequence[int], schema: Schema) -> tuple[
 
 def projected(term: Term, signs: Sequence[int], before: Integers) -> Term:
     # No cuts: isotonic regression of the curve after the step, weighted by released curvatures; ``before`` (codes,) is
-    # the curve before it. One cut: isotonic in each cell. If the cut feature is constrained, bins where the two cells
-    # violate the order are set to the pooled mean of the two cells, which uses one weight for all bins, so cells stay
-    # monotone. Missing values of a constrained feature are exempt.
-    sign, across = signs[int(term.feature[0])], 0  # how the margin may go with the cut feature
-    if term.cuts and term.cuts[0].side[:-1].any():  # more than missing values is on the second side
+    # the curve before it. One cut: isotonic regression in each cell. If the cut's feature is constrained, bins where the two
+    # cells violate the order are set to the weighted mean of both cells. All bins have the same two weights, so that each
+    # cell stays monotone. Missing values of a constrained feature are exempt.
+    sign, across = signs[int(term.feature[0])], 0  # the constraint across the cut
+    if term.cuts and term.cuts[0].side[:-1].any():  # not only missing values are on the second side
         across = signs[term.cuts[0].by]
     if not (sign or across) or term.sums is None:
         return term
@@ -71,15 +71,15 @@ def isotonic(values: Floats, weights: Floats, sign: int) -> Floats:
 
 
 def holds(terms: Iterable[Term], signs: Sequence[int]) -> bool:
-    """Return whether every curve is monotone after each of the terms: rising in a feature with sign 1, falling for -1."""
-    # The order is that of the feature's codes; the last code, of missing values, is outside the order.
+    """Return whether the model is monotone after each of the terms: increasing in a feature of sign 1, decreasing for -1."""
+    # The order is that of the feature's codes, without the last one, which is for missing values.
     curves: dict[int, Integers] = {}
     for term in terms:
         votes = term.votes[..., 0]
         if not term.cuts:
             votes = votes + curves.get(int(term.feature[0]), 0)
             curves[int(term.feature[0])] = votes
-        if term.n_codes is not None:  # cells of different features are not compared: no fit with signs makes them
+        if term.n_codes is not None:  # a round by cell, which no fit with signs makes: its cells are not compared
             if any(signs[feature] for feature in term.features):
                 return False
             continue

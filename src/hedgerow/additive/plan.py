@@ -1,4 +1,4 @@
-"""HedgerowClassifier's plan: stages that each state an event and act by it, initial queries and then rounds."""
+"""HedgerowClassifier's plan: initial queries, then rounds. Each stage states its event and runs its queries."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ from hedgerow.privacy.accounting import SAMPLER_ERROR, Cost, Event, OneOf, Pure,
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 
-# Equal parts of the budget of all rounds, of which a round spends some: a multiple of 60, so that up to 60 rounds are even.
+# Equal parts (units) of the budget of all rounds: a multiple of 60 and 120, the largest default numbers of rounds.
 BUDGET_UNITS = 240
-# The next round may have one cut more than the deepest estimate of the last so many rounds with cuts; 6 or 12 gained nothing.
+# A round may have one cut more than the largest estimated depth of the last so many rounds with cuts; 6 or 12 gained nothing.
 DEPTH_WINDOW = 3
-# After so many rounds that each selected a new feature, many features have small effects: later rounds spend half the units.
+# If so many rounds in a row each select a new feature, many features have small effects, so later rounds get half the units.
 NEW_FEATURES_IN_A_ROW = 6
-# The weight of the gain of a round that begins with a pair. It is selected among more candidates, which overstates its gain more.
+# The weight of the gain of a ``PairRound``: a pair is selected among more candidates, so its gain is overstated more.
 PAIR_GAIN = 2 / 3
-CUT_INTERVAL = 3  # while the deepest estimate is 0, only every third round may have cuts: this saves time
+CUT_INTERVAL = 3  # while the estimated depth is 0, only every third round may have cuts: this saves time
 KINDS = "a round of cuts and a feature of all cells, or with features by cell"
-ROUNDING = Fraction(1, 2**24)  # relative: by so much a round's budget is lowered until it costs no more than its units
+ROUNDING = Fraction(1, 2**24)  # relative: the first cut in the budget of a round that exceeds its units
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The constants of a fit. Every decision depends on released values alone.
+    """The constants of a fit. Every decision depends only on released values.
 
     ``snr`` below is the signal-to-noise ratio of a count: the released number of records over the standard deviation of the noise
     of one count at the budget of all rounds. ``python benchmarks/recipes.py`` measures what each rule gains; the tables and the
@@ -53,51 +53,51 @@ class Rules:
     """
 
     initial_share: Fraction = Fraction(1, 50)  # of the budget, for the numbers of records by class
-    start_share: Fraction = Fraction(1, 50)  # of the budget, for the error of the model that a fit starts from
-    # (factor, exponent): the number of rounds is factor * (snr * spread of the outcome) ** exponent, with a delta and without.
+    start_share: Fraction = Fraction(1, 50)  # of the budget, for a constant correction of the ``init`` model
+    # (factor, exponent): the number of rounds is factor * (snr * ``Start.spread``) ** exponent, with a delta, and without.
     rounds_by_snr: tuple[float, float] = (0.8, 0.45)
     pure_rounds_by_snr: tuple[float, float] = (0.15, 0.45)
     max_rounds: float = 60.0
-    # (factor, exponent): the number of bins of a numeric feature is factor * snr ** exponent.
+    # (factor, exponent): the number of bins of a numeric feature is factor * snr ** exponent, with a delta, and without.
     bins_by_snr: tuple[float, float] = (2.5, 0.3)
     pure_bins_by_snr: tuple[float, float] = (1.5, 0.3)
-    max_cuts: int = 5  # of a round; more gained nothing with 800 000 records
-    rounds_before_cuts: int = 12  # or until a round has no significant effect
+    max_cuts: int = 5  # of a ``OneRound``; more gained nothing with 800 000 records
+    rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
-    # From this ``snr`` on, each cell selects its own feature (``CellRound``) once cuts of two levels have an effect.
+    # From this ``snr`` on, all rounds after the first with an estimated depth of 2 or more are by cell (``CellRound``).
     min_snr_for_cells: float = 2.0**15
-    # The number of cuts of such a round is log2(snr) minus this, within the range that follows.
+    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts.
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 9)
-    curves_before_cells: int = 6  # rounds before the first cuts, from that ``snr`` on
-    # (factor, exponent): then there are at most factor * (snr / 2**17.5) ** exponent rounds in all, from factor to twice that.
+    curves_before_cells: int = 6  # replaces rounds_before_cuts from min_snr_for_cells on
+    # (factor, exponent): replaces max_rounds there by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
     # Half as many again gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.
     cell_rounds_by_snr: tuple[float, float] = (42.0, 0.5)
-    rare_cuts: bool = True  # while cuts have no effect, only each CUT_INTERVAL-th round may have one: this saves time
-    full_step_snr: float = 0.0  # below it a step is multiplied by the probability that there is an effect
-    # Selections read a random sample of records, since the noise hides what more of them would add: this saves time. About so
-    # many records
+    rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
+    full_step_snr: float = 0.0  # below this ``snr`` a step is multiplied by the posterior probability of any effect
+    # Selections read a random sample of about so many records: this saves time, and the noise of a selection would hide what more
+    # records add.
     cut_sample: float = 2.0**20  # in rounds of several cuts
-    curve_sample: float = 2.0**17  # in rounds of at most one cut, or more if ``snr`` in the sample would be below
+    curve_sample: float = 2.0**17  # in rounds of at most one cut; more if its ``snr`` would be below curve_sample_snr
     curve_sample_snr: float = 2.0**14
-    # The last cut of a round is selected together with the feature. It may cut one of
-    large_cut_features: int = 2  # the features with the largest curves, or
-    random_cut_features: int = 2  # other features, drawn at random:
-    fewer_features_from_snr: float = 2.0**17  # half as many of each from this ``snr`` on
+    # A round's last cut is selected together with the feature. It may use only a few features, since each adds candidates:
+    large_cut_features: int = 2  # those whose curves have the largest standard deviations,
+    random_cut_features: int = 2  # and others drawn at random;
+    fewer_features_from_snr: float = 2.0**17  # from this ``snr`` on, half as many of each
 
 
-MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, whatever the signal-to-noise ratio says
-MIN_ROUNDS = 2.0  # below which one query would spend everything
-MAX_MEASURED_SUMS = 1 << 18  # of a round: draws of a sampler that is not exact add to delta
+MIN_BINS, MAX_BINS = 8, 40  # of a numeric feature, at any signal-to-noise ratio
+MIN_ROUNDS = 2.0  # with one, a single query would spend the whole budget
+MAX_MEASURED_SUMS = 1 << 18  # of a round by cell; with a delta fewer, since each draw adds the sampler's error to delta
 
 
-MakeRound = Callable[[int, int, type[OneRound]], OneRound]  # of units, cuts and kind
+MakeRound = Callable[[int, int, type[OneRound]], OneRound]  # its arguments: units, cuts and kind
 
 
 class InitialQueries:
-    """The queries before the first round: what the loss starts with, histograms of fine bins, and what a start lacks."""
+    """The queries before the first round: records by class, histograms of fine bins, and the correction of an ``init`` model."""
 
-    final_share = 0.0  # of the units of rounds, for a last query
+    final_share = 0.0  # of the rounds' units, for a query after the last round; only regressors have one
 
     def __init__(self, loss: Logistic, budget: Budget, share: Fraction, survey: Survey, start_share: Fraction) -> None:
         self.loss, self.survey, self.n_counts = loss, survey, loss.initial_counts.channels
@@ -114,13 +114,13 @@ class InitialQueries:
         released = curator.open_round(self.loss.initial_counts).whole_sums(self._noise)
         few = too_few(int(released.sum()), self._noise, self.n_counts)
         curator.warnings += few
-        if not few and released.shape == curator.evidence.sums.shape:  # otherwise that warning is about all classes
+        if not few and released.shape == curator.evidence.sums.shape:  # otherwise the warning above covers all classes
             curator.evidence.add(released, self._noise.deviation)
         return self.loss.start(released, self._noise.deviation)
 
     def beyond(self, curator: Queryable, votes: StartVotes, start: Start) -> Start:
-        """Return the start whose margins are the constant correction to a start model, one shrunken Newton step."""
-        # Sets all margins to ``votes``, the start model's, and measures the sums of gradients and curvatures there.
+        """Return the start with ``init`` model: its margins are a constant correction of that model, one shrunken Newton step."""
+        # Add ``votes``, the init model's, to all margins (which are 0), and measure the sums of gradients and curvatures there.
         loss, noise = self.loss, self._start_noise
         sums = curator.open_round(loss, votes, whole=True).whole_sums(noise)
         gradient, curvature = sums[: loss.scored] / UNIT, sums[loss.scored :] / (UNIT * loss.curvature)
@@ -133,10 +133,10 @@ class InitialQueries:
 class Rounds:
     """The rounds of a fit. A round spends a whole number of units.
 
-    The plan charges, in advance, ``units`` rounds of one unit with ``most_cuts`` cuts, of the costliest of ``kinds``. ``one``
-    builds rounds of u units that cost at most u times one unit: in epsilon if delta is 0, else under every accountant. If delta
-    is 0, the event has a second alternative, one pure step of the total epsilon: rho and mu^2 of one large step are above the
-    sums of those of many small steps, so the event covers rounds of any size.
+    The plan charges, in advance, ``units`` rounds of one unit with ``most_cuts`` cuts, of the most expensive kind. ``one``
+    builds a round of u units that costs at most u times as much: in epsilon if delta is 0, else under every accountant. If delta
+    is 0, the event also covers one pure step of the total epsilon. The reason: one large step has a larger rho and mu^2 than many
+    small ones of the same total epsilon, so the event covers rounds of any size.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Rounds:
         self._made: dict[tuple[int, int, type[OneRound]], OneRound] = {}
         first, *others = (self._round(kind, budget / units, most_cuts) for kind in kinds)
         self._cost = cost(first.event)
-        # Selections of other kinds may have a larger epsilon, which does not count with a delta
+        # Selections of other kinds may have a larger epsilon, which does not matter with a delta
         more = [replace(self._cost, epsilon=max(self._cost.epsilon, cost(each.event).epsilon)) for each in others]
         unit = OneOf((first.event, *(within(each, most).event for each, most in zip(others, more, strict=True))), KINDS)
         self._cost = cost(unit)
@@ -171,14 +171,14 @@ class Rounds:
         kind = self._plain if kind is OneRound else kind
         if (units, cuts, kind) not in self._made:
             budget, most = self.budget * Fraction(units, self.units), self._cost.times(units)
-            if not budget.concentrated:  # a pure round costs no more than its budget
+            if not budget.concentrated:  # a pure round costs at most its budget, so capping that is enough
                 budget = replace(budget, amount=min(budget.amount, most.epsilon))
             self._made[units, cuts, kind] = within(self._round(kind, budget, cuts), most)
         return self._made[units, cuts, kind]
 
 
 def within(made: OneRound, most: Cost) -> OneRound:
-    if made.budget.concentrated:  # a round of another kind may be dearer
+    if made.budget.concentrated:  # a round of another kind may be more expensive
         own = cost(made.event)
         allowed, asked = (most.rho, own.rho) if own.by_rho else (most.total_mu_squared, own.total_mu_squared)
         part = Fraction(float(allowed / asked)).limit_denominator(1 << 20)
@@ -191,13 +191,13 @@ def within(made: OneRound, most: Cost) -> OneRound:
 
 
 class AdditivePlan:
-    """Additive boosting that is about to be fitted: initial queries, then rounds.
+    """The plan of one additive boosting fit: initial queries, then rounds.
 
-    ``rounds`` and ``bins`` (of a numeric feature) follow from what is released where they are None. A round has at most
-    ``most_cuts`` cuts; 0 makes a sum of curves. ``signs`` says how the margin may go with each feature, and ``weights`` what the
-    classes count in the decision, which moves the start by a constant. ``init`` is the model that it starts from; a plan that
-    only restores need not have it where it ``started`` from one. ``fine`` are the bins that the survey merges, at most 255 per
-    feature; None: those of ``fine_encoder``.
+    If ``rounds`` or ``bins`` (of a numeric feature) is None, it follows from released values. A round has at most ``most_cuts``
+    cuts; 0 makes a sum of curves. ``signs`` are monotonicity constraints (``signs_of``). ``weights`` are those of classes in the
+    decision; they shift the start by a constant. ``init`` is the model to start from; a plan that only restores a model which
+    ``started`` from one does not need it. ``fine`` are the bins that the survey merges, at most 255 per feature; None: those of
+    ``fine_encoder``. With ``shares``, owners add the noise.
     """
 
     def __init__(
@@ -229,22 +229,22 @@ class AdditivePlan:
         if shares and claim.delta == 0:
             raise ConfigurationError("noise_shares need a delta; pass delta=1e-6, or leave them out.")
         self._most_cuts = max(0, min(limit, 1 if any(signs) else limit, len(schema.names) - 1))
-        # Cells may select features of their own unless interactions or signs are constrained.
+        # Rounds by cell are excluded if interactions or signs are constrained, or if owners add the noise.
         self._by_cell = most_cuts is None and not any(signs) and not shares
-        # Cache: the budget search ends with the budget that is used.
+        # Holds the last budget that the search below tried, which is the one that is used
         self._known: dict[Budget, tuple[InitialQueries, Rounds]] = {}
         self._budget = Budget.of(claim, self._event, largest=Claim.rho)
         self.event = self._event(self._budget)
         self._initial_queries, self.stage = self._known[self._budget]
         self._loss = self._initial_queries.loss
         self._start = None if init is None else start_on(init, self.encoder, self._loss, signs, most_cuts)
-        # What the start says of records as they are read.
+        # Adds the init model's votes, from codes of the fine bins
         self._votes: StartVotes | None = None
         if self._start is not None:
             self._votes = StartVotes(self._start.packed, codes_in(self._start.encoder, self.encoder))
 
     def on(self, encoder: Encoder) -> AdditivePlan:
-        """Return the plan that merges the bins of an encoder, if there are at most as many as fine bins may be."""
+        """Return the plan that merges the bins of this encoder, if they are as fine as the survey's."""
         return self._on_fine_bins(fine=encoder) if encoder.max_bins == FINE else self
 
     def _queries(self, budget: Budget) -> InitialQueries:
@@ -287,7 +287,7 @@ class AdditivePlan:
         if not self._by_cell:
             return self._most_cuts
         draws = float(MAX_MEASURED_SUMS)
-        if normal:  # their errors take at most a tenth of delta
+        if normal:  # the sampler's errors take at most a tenth of delta
             growth = 1 + math.exp(min(float(self._claim.epsilon), 700.0))
             draws = min(draws, float(self._claim.delta) / 10 / float(SAMPLER_ERROR) / growth / units)
         cuts = int(math.log2(max(draws / (most_codes * loss.channels), 1)))
@@ -304,14 +304,14 @@ class AdditivePlan:
                 schedule.gains[kind].append(term.gain * (PAIR_GAIN if kind is PairRound else 1))
                 fit.add(term)
                 continue
-            # As many cuts as keep what a scan sums up within MAX_SCAN_SUMS: the last one has up to 4 features in 10 groups.
+            # As many cuts as keep a scan within MAX_SCAN_SUMS; the last cut has up to 4 features of about 10 groups each.
             affordable = 0 if len(fit.numeric) < 2 else max(1, 1 + int(math.log2(max(MAX_SCAN_SUMS / (sums * 40), 1))))
             cuts = min(schedule.next_cuts(), affordable)
             by = self._cut_features(curator, fit, snr) if cuts else []
             term, estimate = one(units, cuts, OneRound).run(curator, fit, by)
             assert estimate is not None
             schedule.record(estimate, int(term.feature[0]), offered=cuts > 0)
-            if snr < self._rules.full_step_snr:  # the prior probability of any effect is 1/5
+            if snr < self._rules.full_step_snr:  # a prior probability of 1/5 that there is any effect
                 trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
                 term = replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
             if self._signs:
@@ -323,7 +323,7 @@ class AdditivePlan:
         return own if self._start is None else together(self._start, own)
 
     def _snr(self, records: float) -> float:
-        """Return the number of records divided by the noise of one count at the budget of all rounds."""
+        """Return the signal-to-noise ratio of ``Rules``."""
         left = float(self._initial_queries.left.amount)
         return records * (math.sqrt(2 * left) if self._budget.concentrated else left)
 
@@ -346,7 +346,7 @@ class AdditivePlan:
         return int(np.clip(round(factor * snr**power), MIN_BINS, MAX_BINS))
 
     def _cut_features(self, curator: Queryable, fit: Fit, snr: float) -> list[int]:
-        """Return the features that the last cut may cut: those of the largest released curves, and others at random."""
+        """Return the features that the last cut may use: those with the largest released curves, and others at random."""
         may, rules = fit.numeric | (fit.encoder.n_codes <= MAX_CUT_VALUES + 2), self._rules
         divisor = 2 if snr >= rules.fewer_features_from_snr else 1
         largest, drawn = -(-rules.large_cut_features // divisor), -(-rules.random_cut_features // divisor)
@@ -378,18 +378,18 @@ class AdditivePlan:
 
 
 class RoundSchedule:
-    """The units and the cuts of a fit's next round, which follow from what earlier rounds released."""
+    """Decides the units, cuts and kind of a fit's next round from what earlier rounds released."""
 
     def __init__(self, plan: AdditivePlan, snr: float, units: int, spread: float = 1.0) -> None:
-        """``spread`` is the variance of the class, as a share of the largest that it could be."""
+        """``spread`` is that of ``Start``."""
         rules, features = plan._rules, len(plan.encoder.n_codes)
         self._rules = rules
         self._left, self._most = units, plan._most_cuts
         factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
         most = rules.max_rounds
-        self.next_cell_cuts = 0  # of the next round if each of its cells selects a feature, else 0
+        self.next_cell_cuts = 0  # the cuts of all further rounds once they are by cell, until then 0
         self._cell_cuts, self._before_cuts = 0, rules.rounds_before_cuts
-        # The gains of each kind of rounds by cell. With several scored channels there are no pairs: .001 of AUC on seven classes.
+        # The gains of each kind of round by cell. With more than two classes there are no pairs: .001 of AUC on seven classes.
         kinds = (PairRound, CellRound) if plan._initial_queries.loss.scored == 1 else (CellRound,)
         self.gains: dict[type[CellRound], list[float]] = {kind: [] for kind in kinds}
         if plan._by_cell and snr >= rules.min_snr_for_cells:
@@ -416,8 +416,8 @@ class RoundSchedule:
         return size
 
     def next_kind(self) -> type[CellRound]:
-        """Return the kind of the next round by cell: the one whose last two released gains are larger on average."""
-        # Gains shrink. A kind that has not run for some rounds keeps the mean of its earlier, larger gains, so its turn comes.
+        """Return the kind of the next round by cell: the one whose last two released gains have the larger mean."""
+        # Each kind runs once first. Gains shrink, so a kind that has not run for a while has older, larger ones, and runs again.
         recent = {kind: gains[-2:] for kind, gains in self.gains.items()}
         return max(recent, key=lambda kind: float(np.mean(recent[kind])) if recent[kind] else math.inf)
 
@@ -431,8 +431,8 @@ class RoundSchedule:
         return min(self._most, 1 + deepest)
 
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
-        # Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts``.
-        # After six rounds in a row with a new feature and evidence >= 0, the round size is halved.
+        # Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts`` rounds.
+        # After NEW_FEATURES_IN_A_ROW rounds with a new feature and log evidence >= 0 each, the round size is halved.
         evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0

@@ -1,4 +1,4 @@
-"""HedgerowRegressor's plan: a histogram of the outcome, rounds whose clip is released, and the mean residual after them."""
+"""HedgerowRegressor's plan: a histogram of the outcome, rounds with clipped residuals, and a final mean residual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hedgerow.parameters import UNIT
 from hedgerow.privacy.accounting import Event, Sequence
 from hedgerow.schema.types import OutcomeGrid
 
-LEAST_NOISE = 0.05  # standard deviation of a count; the share of the initial queries is the same for all smaller ones
+LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the outcome's histogram no longer falls
 OUTCOME = "an outcome that can be read"
 
 
@@ -33,16 +33,16 @@ OUTCOME = "an outcome that can be read"
 class RegressionRules(Rules):
     """The constants of a regressor's fit; see ``Rules``. docs/decisions/0018-regression.md has the measurements."""
 
-    # Share for the outcome histogram: initial_share * v**0.75, at most max_initial_share; v is the noise of one count
-    # at the whole budget. A wrong mean costs most at small budgets. The final mean gets the same share of the rounds'
-    # units.
+    # The outcome's histogram gets a share of initial_share * v**0.75 of the budget, at most max_initial_share. v is the noise of
+    # one count at the whole budget. A wrong mean costs most at small budgets. The final mean gets at least the same share of the
+    # rounds' units.
     initial_share: Fraction = Fraction(1, 50)
     max_initial_share: Fraction = Fraction(3, 20)
     survey_share: Fraction = Fraction(1, 40)  # of the budget, for the histograms of features
-    # of the budget, for each histogram of residuals, from which the clip follows
+    # of the budget, for each histogram of residuals, which sets the clip
     residual_share: Fraction = Fraction(1, 100)
-    max_residual_queries: int = 5  # the last of them before the final mean
-    # A histogram of residuals follows after this many times as many rounds as the one before
+    max_residual_queries: int = 5  # the last one is for the final mean
+    # The first of these is after one round, and each next one after this many times as many rounds
     interval_growth: float = 2.0
     rounds_by_snr: tuple[float, float] = (0.45, 0.55)
     pure_rounds_by_snr: tuple[float, float] = (0.1, 0.55)
@@ -51,21 +51,21 @@ class RegressionRules(Rules):
     rare_cuts: bool = False
     cell_cuts_below: float = 12.5
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
-    # The most noise of the final mean, in clips. The final mean gets as large a share as this needs, up to everything.
+    # The target noise of the final mean, in clips: it gets as many units as this needs, up to all; with given rounds, none extra.
     mean_noise: float = 0.08
     full_step_snr: float = 300.0
-    # What a record adds to the count of its cell, in thousandths of the largest residual, with normal and with other noise.
+    # c of ``Squared`` in 1/1000, what a record adds to its cell's count over the largest residual: with a delta, and without
     count_weight: int = 500
     pure_count_weight: int = 250
-    # The clip minimizes the error in a cell with 1/10 of the records, assuming 20 % of the clipped amount is bias:
-    # outcomes have skewed tails
+    # The clip minimizes the error of a step in a cell that holds 1 / clip_cells of the records. A share clip_skew of the mean
+    # excess over the clip counts as bias, since outcomes have skewed tails.
     clip_cells: float = 10.0
     clip_skew: float = 0.2
     loss: type[Squared] = Squared  # or Poisson, with LogLink
     link: type[Link] = Link
-    # loss="auto" takes the log link if the outcome's released standard deviation over its released mean is at least this,
+    # loss="auto" takes the log link if the outcome's released coefficient of variation is at least this
     log_link_from: float = 0.9
-    # and without a delta if the signal-to-noise ratio is at least this: curvatures have four times the noise of counts.
+    # and, without a delta, if also ``snr`` is at least this: the log link's curvatures have REACH times the noise of counts.
     pure_log_snr: float = 3000.0
     chooses_link: bool = False
 
@@ -73,7 +73,7 @@ class RegressionRules(Rules):
 class OutcomeQueries(InitialQueries):
     """All queries except rounds: histograms of the outcome, of features, and of residuals between rounds."""
 
-    loss: Squared  # its rounds' loss before there is a clip
+    loss: Squared  # that of rounds, before a clip is chosen
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class OutcomeQueries(InitialQueries):
         self.left = budget * (survey.left - share - start_share - self.renewals * rules.residual_share)
 
     def residuals_of_start(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
-        # Return the released residual histogram, or None if noise dominates.
+        # Return the released histogram of signed residuals of the init model, or None if noise dominates.
         released = curator.open_round(self._of_start, votes, whole=True).whole_sums(self._start_noise)
         spread = Spread.of(self._of_start, released, self._start_noise)
         return spread if spread.clear > outcome.records / 2 else None
@@ -119,8 +119,8 @@ class OutcomeQueries(InitialQueries):
         return Spread.of(self.of_outcomes, released, self._noise)
 
     def residuals(self, curator: Queryable, fit: Fit, before: Spread, link: Link) -> Spread:
-        """Return the released histogram of absolute residuals; at most ``renewals`` times."""
-        # Keep the previous histogram, ``before``, if noise dominates or its mean square grew (an artefact of merging).
+        """Return the released histogram of absolute residuals; may run at most ``renewals`` times."""
+        # Keep the previous histogram, ``before``, if noise dominates or the mean square grew (an artefact of merging).
         counts = replace(self.of_residuals, link=link)
         released = curator.open_round(counts, fit.pending_terms(), whole=True).whole_sums(self._watching)
         spread = Spread.of(counts, released, self._watching)
@@ -166,7 +166,7 @@ class RegressionPlan(AdditivePlan):
     def fit(self, curator: Queryable) -> AdditiveModel:
         rules, initial = self._rules, self._initial_queries
         outcome, all_units = initial.outcome(curator), self.stage.units
-        # Without rounds, a better clip and mean matter
+        # If the final mean needs all units, there are no rounds: half of the units go to a second histogram of the outcome
         if self._final_share(outcome) >= 1 and all_units > 1:
             all_units -= (again := all_units // 2)
             noise = (self.stage.one(again, 0).budget * (1 - OneRound.selection_share)).noise()
@@ -174,7 +174,7 @@ class RegressionPlan(AdditivePlan):
             outcome = replace(Spread.of(initial.of_outcomes, released, noise), clear=0.0)
         snr = self._snr(outcome.clear)
         loss = self._loss_by(outcome).about(outcome.mean)
-        # The margin that every record begins with beyond the start's, and how absolute residuals spread then
+        # The first margin of all records, in addition to an init model's, and the distribution of absolute residuals there
         start, spread = loss.link.margin(outcome.mean), outcome.around(outcome.mean)
         if self._votes is not None:
             start, left = 0, initial.residuals_of_start(curator, self._votes, outcome)
@@ -193,7 +193,7 @@ class RegressionPlan(AdditivePlan):
             return replace(self.stage.one(size, cuts, kind), loss=clips.renewed(curator, fit))
 
         self._boost(curator, fit, snr, schedule, clipped_round)
-        # The final query measures the mean residual with the remaining units, under the clip with the least noise plus bias.
+        # The final query measures the mean residual with the remaining units, clipped where noise plus bias is least.
         noise = self.stage.one(all_units - units, 0).noise
         wide = initial.residuals(curator, fit, clips.spread, loss.link).wide_clip(noise.deviation / UNIT)
         last = replace(clips.loss, clip=wide)
@@ -203,7 +203,7 @@ class RegressionPlan(AdditivePlan):
 
 
 class ResidualClip:
-    """The clip of residuals as rounds go on: renewed after numbers of rounds that grow by a factor."""
+    """The clip of the next round, renewed after 1, 2, 4, ... rounds (see ``interval_growth``)."""
 
     def __init__(
         self, rules: RegressionRules, noise: float, queries: OutcomeQueries, spread: Spread, loss: Squared

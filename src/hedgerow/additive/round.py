@@ -1,4 +1,4 @@
-"""One round of the additive engine: cuts one after another, then one feature in every cell, measured there: a term."""
+"""One boosting round: select cuts, select a feature, and measure it in every cell of the cuts. The result is one term."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ from hedgerow.texts import short_repr
 
 Codes = npt.NDArray[np.unsignedinteger]
 
-# Losses of mean AUC without a rule, in brackets, are those of docs/decisions/0012-hedgerow.md.
-# The part of what sampling alone adds to a score that its penalty takes back (none: .001; on pairs .018)
+# In brackets: how much mean AUC is lost without the rule (docs/decisions/0012-hedgerow.md).
+# The share of a score's expected sampling error that is subtracted from it (none: .001; on pairs .018)
 SAMPLING_PENALTY = 0.5
-# A split's penalty for being one of many is this times the log of their number, over the selection's rate (none: .006).
+# Every split's penalty is this times the log of the number of splits, over the selection's rate (none: .006).
 CANDIDATE_PENALTY = 2.0
-CUT_GROUPS = 8  # groups of a number's bins, between which the last cut may be: sums of a scan grow with them
-MAX_CUT_VALUES = 14  # values of a category that the last cut may cut; with missing and undeclared ones 16 groups
+CUT_GROUPS = 8  # groups of a numeric feature's bins, between which the last cut may be; a scan's sums grow with them
+MAX_CUT_VALUES = 14  # values of a categorical feature that the last cut may use; with missing and undeclared, 16 groups
 # Keeps score minus penalty within int64; reached only near the samplers' largest noise
 LARGEST_PENALTY = 2.0**61
 MAX_SCAN_SUMS = 1 << 22  # sums of one scan, 32 MiB on each thread
-GROUP_SIZES = (2, 4, 8, 16, 32)  # of a number's codes in each cell of a ``CellRound``
-GROUP_PENALTY = 0.7  # as a share of what noise alone adds to the score of a feature in groups
-PAIR_DIGITS = 4  # binary digits of a group's number, each a cut of a ``PairRound``: it has up to 16 first cells
-NO_EFFECT = 0.05  # the prior of a feature without effect in rounds by cell; effects are shares of the largest
-LEAST_MASS = 1e-3  # of a code in groups of about the same mass, as a share of its feature's mean
-ALONE = Candidate(0)  # the only candidate of a round that measures one feature in each cell
+GROUP_SIZES = (2, 4, 8, 16, 32)  # how many groups a numeric feature's codes may form in a cell of a ``CellRound``
+GROUP_PENALTY = 0.7  # penalty for measurement noise, as a share of the sum of its absolute values over groups
+PAIR_DIGITS = 4  # a pair's first feature has up to 2**4 groups; each binary digit of a group's index is a cut
+NO_EFFECT = 0.05  # added to each feature's share of the largest effect, so that the prior of no feature is 0
+LEAST_MASS = 1e-3  # lower bound of a code's mass when groups are formed, as a share of its feature's mean
+ALONE = Candidate(0)  # the only candidate if one feature in each cell is already chosen
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
     """A step function of one feature in each cell of K cuts.
 
-    Cells are numbered by the sides of the cuts, the first cut's being the highest binary digit. A number may be cut again; then
-    no record can be in some cells.
+    A cell's index has one binary digit for each cut, the side; the first cut has the highest. A numeric feature may be cut twice;
+    then some cells cannot hold a record.
     """
 
     cuts: tuple[Cut, ...]
-    feature: Integers  # (2**K,), the feature in bins of each cell
-    votes: Integers  # (2**K, codes, columns), what a record of each cell and code gets; 0 beyond the codes of the cell's feature
-    # (2**K, codes, channels), as released: gradients, then curvatures, in UNIT; None: not kept
+    feature: Integers  # (2**K,), the measured feature of each cell
+    votes: Integers  # (2**K, codes, columns), added to a record's margins; 0 beyond the codes of the cell's feature
+    # (2**K, codes, channels), released: gradients, then curvatures times c, in UNIT; None: not kept
     sums: Integers | None = None
     noise: int = 0  # the standard deviation of the noise of a sum, in UNIT, rounded; 0: not known
     unit: int = VOTE_STEPS * UNIT  # votes per unit step of the loss, times UNIT
-    deviation: int = UNIT  # gradient scale of the loss, ``gradient_sd``, times UNIT
-    n_codes: Integers | None = None  # (2**K,), how many codes each cell's feature has; None: as many as there are votes
+    deviation: int = UNIT  # the gradient scale of the loss (``Loss.gradient_sd``), times UNIT
+    n_codes: Integers | None = None  # (2**K,), codes of each cell's feature; None: all cells have one feature
     basis: Basis | None = None  # in which the sums were measured
 
     __repr__ = short_repr
@@ -78,7 +78,7 @@ class Term:
 
     @property
     def features(self) -> tuple[int, ...]:
-        """The features that it reads: those of its cuts in their order, and then those in bins by their numbers."""
+        """The features that it reads: those of its cuts, in order, then the measured ones, by index."""
         return (*(cut.by for cut in self.cuts), *np.unique(self.feature).tolist())
 
     @lazy
@@ -111,7 +111,7 @@ class Term:
 
     @lazy
     def mass(self) -> Floats:
-        """The weight of each cell and code in averages, (2**K, codes): its released curvature, above zero; 1 if not kept."""
+        """The weight of each cell and code in averages, (2**K, codes): released curvature, if positive; 1 if no sums are kept."""
         if self.sums is None:
             return self.used.astype(np.float64)
         curvature = self.sums[..., self.sums.shape[2] // 2 :].sum(axis=2, dtype=np.float64) / UNIT
@@ -119,11 +119,11 @@ class Term:
 
     @property
     def gain(self) -> float:
-        """The sum of its released curvatures times squared steps: about twice what it takes off the loss."""
+        """The sum of its released curvatures times squared steps: proportional to its estimated reduction of the loss."""
         return float((self.mass[..., None] * self.steps**2).sum())
 
     def means(self, mass: Floats) -> list[Floats]:
-        """Return the mean votes over everything, over each side of the first cut, over each cell of the first two, and so on."""
+        """Return the mean votes overall, on each side of the first cut, in each cell of the first two cuts, and so on."""
         # Entry l is of shape (2**l, columns); ``mass`` (2**K, codes) weighs cells and codes.
         total, held = (self.votes * mass[..., None]).sum(axis=1), mass.sum(axis=1)
         means = [total / held[:, None]]
@@ -133,8 +133,8 @@ class Term:
         return means[::-1]
 
     def spread(self) -> Floats:
-        """Return the standard deviation, in log-odds, of what each of ``features`` adds, (features,); cells have equal weight."""
-        # A cut adds the mean of a side less that of both sides; a feature in bins the votes of a code less the mean of its cell.
+        """Return the standard deviation of each feature's contributions, (features,), over VOTE_STEPS; cells weigh alike."""
+        # A cut contributes the mean of a side minus that of both; the measured feature a code's votes minus its cell's mean.
         means = self.means(self.used.astype(np.float64))
         apart = [after - np.repeat(before, 2, axis=0) for before, after in pairwise(means)]
         for feature in np.unique(self.feature).tolist():
@@ -160,12 +160,12 @@ class Terms:
 
 
 class Fit:
-    """What a fit has released so far, for its next rounds.
+    """The released state of a fit, which its next rounds use.
 
-    ``encoder`` has merged bins; ``mass`` (codes of all features,) is the share of each code among its feature's, 0 where noise
-    hides it; ``curvature`` (scored channels,) is that of all records, which start with ``margins`` (columns,).
-    Selections read each record with probability 2**-n (n = 0: all). n is ``curve_halvings`` in rounds of at most one cut,
-    ``cut_halvings`` in rounds of several.
+    ``encoder`` has merged bins. ``mass`` (codes of all features,) is the released number of records of each code, 0 if not
+    significant, 1 for categorical features. ``curvature`` (scored channels,) is that of all records, which start with
+    ``margins`` (columns,). Selections read each record with probability 2**-n (n = 0: all); n is ``curve_halvings`` in rounds
+    of at most one cut, else ``cut_halvings``.
     """
 
     def __init__(
@@ -181,12 +181,12 @@ class Fit:
         self.halvings = curve_halvings, cut_halvings
         self.terms: list[Term] = []
         self.visits = Visits()
-        # Terms not yet added to the margins of all records (key 0) or of the sample with this exponent.
+        # Terms not yet added to the margins of all records (key 0), or of the sample with exponent n (key n)
         start = Term((), np.array(0), np.tile(margins, (1, int(encoder.n_codes[0]), 1)))
         self._pending: dict[int, tuple[Term, ...]] = dict.fromkeys((0, *self.halvings), (start,))
-        # The sums over all terms of the squared spread of what each feature adds, (features,)
+        # Each feature's squared ``Term.spread``, summed over all terms, (features,)
         self.effects = np.zeros(len(encoder.n_codes))
-        # The terms of each feature without cuts added up, (codes, columns)
+        # For each feature the sum of its terms without cuts, (codes, columns)
         self.offsets: Integers = np.concatenate([[0], np.cumsum(encoder.n_codes)]).astype(np.int64)
         self.curves = np.split(np.zeros((int(self.offsets[-1]), len(margins)), dtype=np.int64), self.offsets[1:-1])
         self.numeric = np.array(encoder.schema.is_numeric)
@@ -201,17 +201,17 @@ class Fit:
             self._pending[halvings] += (term,)
 
     def pending_terms(self, halvings: int = 0) -> Terms | None:
-        """Return the terms not yet added to the margins of all records, or of a sample; the caller adds them now."""
+        """Return the terms not yet added to the margins of all records, or of a sample, and forget them: the caller adds them."""
         pending, self._pending[halvings] = self._pending[halvings], ()
         return Terms(pending) if pending else None
 
 
 @dataclass(frozen=True, eq=False)
 class OneRound:
-    """Up to K cuts, then one feature in every cell of them: at most max(K, 1) selections, and one measurement.
+    """Up to K cuts, then one feature that is measured in all their cells: max(K, 1) selections at most, and one measurement.
 
     The first K - 1 cuts are selected one by one. The last selection compares "a feature in the current cells" with "one
-    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. The scores of all have the same range
+    more cut and a feature", so a round may end with K - 1 cuts. K = 0: one selection. All scores have the same sensitivity
     (docs/proofs/hedgerow.md).
     """
 
@@ -221,16 +221,16 @@ class OneRound:
     most_codes: int  # of any feature
 
     selection_share: ClassVar[Fraction] = Fraction(1, 4)  # of a round's budget, for its selections (half: .004)
-    ratio: ClassVar[int] = 3  # of the joint account: the measurement's part of the budget over that of the selections
+    ratio: ClassVar[int] = 3  # the measurement's share of the budget over the selections', for ``SelectAndMeasure``
 
     @lazy
     def selection(self) -> Selection:
-        # Permute-and-flip if pure; a rho budget uses the exponential mechanism
+        # Permute-and-flip if the budget is pure, else the exponential mechanism
         return self.selecting(self.selection_share / max(self.cuts, 1))
 
     def selecting(self, share: Fraction) -> Selection:
         budget = self.budget * share
-        if budget.concentrated:  # more is accounted apart, and selects hardly better
+        if budget.concentrated:  # the joint account is proved up to this epsilon, and more hardly improves a selection
             budget = replace(budget, amount=min(budget.amount, Fraction(LARGEST_JOINT_EPSILON**2, 8)))
         return budget.selection(PermuteAndFlip, 2 * self.loss.scored_l1)
 
@@ -238,7 +238,7 @@ class OneRound:
     def noise(self) -> Noise:
         noise = (self.budget * (1 - self.selection_share)).noise_for(self.loss.l1, self.loss.l2_squared)
         if isinstance(noise, RoundedNormal):
-            _ = noise.doubled(SCALE_BITS).sigma  # a budget that is too small for it is refused when a fit is planned
+            _ = noise.doubled(SCALE_BITS).sigma  # raises here, when a fit is planned, if the budget is too small
         return noise
 
     @property
@@ -255,12 +255,12 @@ class OneRound:
         return SelectAndMeasure(steps, self.ratio) if self.budget.concentrated else InSequence(steps)
 
     def run(self, curator: Queryable, fit: Fit, by: Sequence[int] = ()) -> tuple[Term, Estimate | None]:
-        """Return the round's term and the estimate behind it; ``by`` are the features that the last cut may cut."""
-        if self.budget.concentrated:  # its steps cost less together than apart
+        """Return the round's term and its estimate; ``by`` are the features that the last cut may use."""
+        if self.budget.concentrated:  # one joint charge is less than the sum of separate ones
             curator.reserve(self.event)
         cuts, taken = list[Cut](), list[int]()
         halvings = fit.halvings[self.cuts > 1]
-        # Measure in a second scan, except where it would repeat the first: no sample, no cuts, one gradient channel.
+        # The measurement needs its own scan, unless it would repeat the selection's: no sample, no cuts, one gradient channel.
         # Then one scan sums both channels at no extra time.
         separate_scan = halvings > 0 or self.cuts > 0 or self.loss.scored > 1
         rule, answers = self.loss.scores if separate_scan else self.loss, None
@@ -287,8 +287,8 @@ class OneRound:
         noise, basis = self.measurement(fit, feature)
         sums = answers.sums(selected, noise, basis)
         measured, numeric = self.measured(fit, sums, basis), bool(fit.numeric[feature])
-        # Warn of a category whose first sums, of all records, show that almost none of them had a declared value. Numbers are
-        # checked on the survey's histograms.
+        # Warn of a categorical feature if its first sums show that almost no record had a declared value. Numeric features are
+        # checked by the survey's histograms.
         if not numeric and all((term.feature != feature).any() for term in fit.terms):
             own = sums[..., self.loss.scored :]
             deviation = self.noise.deviation * math.sqrt(own.shape[0] * own.shape[2])
@@ -301,7 +301,7 @@ class OneRound:
         return self.term(cuts, np.array(feature), sums, steps[None], basis=basis), estimate
 
     def measurement(self, fit: Fit, feature: int) -> tuple[Noise, Basis | None]:
-        # Where columns count by their L1 norms, another basis does not pay.
+        # With geometric noise, which is calibrated to L1 norms, no basis that was tried was better.
         if fit.numeric[feature] and isinstance(self.noise, RoundedNormal):
             basis = broad_basis(int(fit.encoder.n_codes[feature]))
             if basis is not None:
@@ -309,10 +309,10 @@ class OneRound:
         return self.noise, None
 
     def _select(self, answers: Round, fit: Fit, taken: list[int], splits: Splits | None) -> Candidate:
-        """Select by score minus a penalty, which follows from public and released numbers alone."""
-        # The penalty is half the expected absolute sampling error of the score, plus a term for measurement noise; both
-        # grow with the square root of the number of bins (docs/decisions/0012-hedgerow.md). Splits also pay for how many
-        # there are.
+        """Select by score minus a penalty that depends only on public and released numbers."""
+        # The penalty is half the expected absolute sampling error of the score, plus a term for the noise of the measurement to
+        # come; both grow with the square root of the number of bins (docs/decisions/0012-hedgerow.md). A split's penalty also
+        # grows with the log of the number of splits.
         rows = 1 if splits is None else 1 + len(splits)
         offered = np.ones((rows, len(fit.numeric)), dtype=np.bool_)
         offered[:, taken] = False
@@ -325,7 +325,7 @@ class OneRound:
         return answers.select(self.selection, whole(penalty), offered)
 
     def sampling_error(self, fit: Fit, halvings: int | None = None) -> float:
-        """Return about the sampling error of the gradients of all records that selections read, in UNIT."""
+        """Return about the standard deviation of the gradient sum over all records that selections read, in UNIT."""
         halvings = fit.halvings[self.cuts > 1] if halvings is None else halvings
         scored = np.maximum(fit.curvature, 0) / 2**halvings
         return float(UNIT * self.loss.gradient_sd * np.sqrt(scored).sum())
@@ -354,9 +354,9 @@ class OneRound:
 
 @dataclass(frozen=True, eq=False)
 class TurnRound(OneRound):
-    """One feature, whose turn it is in the order of the schema: no selection, and one measurement of the whole budget.
+    """One feature after another, in the order of the schema: no selection, and one measurement of the whole budget.
 
-    For owners who add the noise themselves, since scores of selections are no sums over records.
+    For federated owners who add the noise themselves: they can add noise to sums, but cannot make a selection.
     """
 
     @lazy
@@ -376,19 +376,19 @@ class TurnRound(OneRound):
 
 @dataclass(frozen=True, eq=False)
 class CellRound(OneRound):
-    """K cuts, shared by all cells, then in each cell a feature of its own: K + 1 selections, and one measurement.
+    """A round by cell: K cuts of all cells, then each cell selects its own feature. K + 1 selections, and one measurement.
 
-    Cells are disjoint, so the selections of all cells cost what one costs, and their measurements are one
-    (docs/proofs/hedgerow.md). A number may be cut again, a category only once. A feature's codes are measured in groups, and a
-    cell selects how many.
+    Cells are disjoint, so the selections of all cells cost what one costs, and so do their measurements
+    (docs/proofs/hedgerow.md). A numeric feature may be cut twice, a categorical one only once. A cell also selects into how many
+    groups its feature's codes are put, and the groups are measured.
     """
 
-    selection_share = Fraction(1, 2)  # a quarter: .002 of AUC at epsilon 1 on large sets
+    selection_share = Fraction(1, 2)  # (a quarter: .002 at epsilon 1 on large sets)
     ratio = 1
 
     @lazy
     def selection(self) -> Selection:
-        """The selection of one cut. All cuts together have the budget of ``choice``."""
+        """The selection of one cut. All cuts together have as much budget as ``choice``, the selections in cells."""
         return self.selecting(self.selection_share / 2 / max(self.cut_selections, 1))
 
     @lazy
@@ -431,11 +431,11 @@ class CellRound(OneRound):
         of_feature = -log_prior(fit) / float(self.choice.rate.fraction)
         penalty = whole(np.sqrt(2 / np.pi) * (of_noise + of_sampling) + of_feature)
         may: Truth = np.greater(n_groups, 0)
-        may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # no record can be in such a cell
+        may = may | ~np.any(may, axis=(0, 2), keepdims=True)  # a cell that no record can be in selects, too
         size, feature = answers.select_by_cell(self.choice, group, penalty, may)
         n_codes, cells = fit.encoder.n_codes[feature], np.arange(len(feature))
         used = np.arange(n_codes.max()) < n_codes[:, None]
-        # For each cell the groups of its feature's codes, and which codes records can have there, (cells, codes)
+        # For each cell the groups of its feature's codes, and which codes its records can have, (cells, codes)
         at = np.minimum(fit.offsets[feature][:, None] + np.arange(n_codes.max()), len(fit.mass) - 1)
         own, held = np.where(used, group[size[:, None], cells[:, None], at], 0), used & possible[cells[:, None], at]
         last = curator.open_round(self.loss, fit.pending_terms(), cuts, bins=CellBins(feature, own))
@@ -443,7 +443,7 @@ class CellRound(OneRound):
         known = np.arange(sums.shape[1]) < n_groups[size, cells, feature][:, None]
         sums = sums * known[..., None]
         steps = steps_by_cell(self.measured(fit, sums), known, self.loss.prior)
-        # Each code gets its group's step; the group's sums are divided evenly among the codes that records can have there.
+        # Each code gets its group's step. The group's sums are divided evenly among the codes that the cell's records can have.
         members = np.zeros(sums.shape[:2], dtype=np.int64)
         np.add.at(members, (np.broadcast_to(cells[:, None], own.shape), own), held)
         sums = (sums // np.maximum(members, 1)[..., None])[cells[:, None], own] * held[..., None]
@@ -452,9 +452,9 @@ class CellRound(OneRound):
 
 @dataclass(frozen=True, eq=False)
 class PairRound(CellRound):
-    """A round by cell whose first cells are groups of one feature's codes, up to 2**PAIR_DIGITS of them.
+    """A round by cell that begins with a pair: its first cells are groups of one feature's codes, up to 2**PAIR_DIGITS of them.
 
-    One selection chooses a pair of features by the sums over each pair of their groups, and the first one's groups are the cells.
+    One selection scores pairs of features by the sums over each pair of their groups. The groups of the first become the cells.
     So a round finds features that matter only together, such as month and day, where no single cut has an effect.
     """
 
@@ -473,7 +473,7 @@ class PairRound(CellRound):
         count, of_other = (np.maximum.reduceat(group, first) + 1 for group in (of_first, of_second))
         by = np.flatnonzero((count > 1) & (count <= 2 << digits))
         of_first, count = np.minimum(of_first, (1 << digits) - 1), np.minimum(count, 1 << digits)
-        # Those with the largest effects, as many as one scan may sum up
+        # Only the features with the largest effects: as many as keep a scan within MAX_SCAN_SUMS
         by = by[np.argsort(-fit.effects[by], kind="stable")][: MAX_SCAN_SUMS // int(fit.offsets[-1] << digits)]
         if not len(by):
             return []
@@ -492,21 +492,21 @@ def whole(penalty: Floats) -> Integers:
 
 
 def log_prior(fit: Fit) -> Floats:
-    """Return the log of the prior of each feature, which follows from what earlier terms released, (features,).
+    """Return each feature's log prior weight in the selections of rounds by cell, from the effects of earlier terms, (features,).
 
-    It is 0 for the feature with the largest effect, and the log of about ``NO_EFFECT`` for one without an effect.
+    It is 0 for the feature with the largest effect, and about log ``NO_EFFECT`` for one without an effect.
     """
     share = fit.effects / max(float(fit.effects.max()), TINY)
     return np.asarray(np.log((share + NO_EFFECT) / (1 + NO_EFFECT)))
 
 
 def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:
-    """Return the group of each code of all features in each cell, how many each feature has, and which codes the cuts leave.
+    """Return each code's group, the number of groups of each feature, and the possible codes of each cell.
 
-    These are of shape (sizes, cells, codes), (sizes, cells, features) and (cells, codes). The second is 0 where a size gives the
-    same groups as the size before it. Codes that the cuts exclude are in the group of the code before them. A number has at most
-    ``GROUP_SIZES`` groups of about the same mass, and one for missing values if their mass is significant. Each value of a
-    category is a group.
+    Shapes: (sizes, cells, codes), (sizes, cells, features), (cells, codes). Sizes are ``GROUP_SIZES``. A number of groups is 0 if
+    the size before gives the same groups. A code that the cell's cuts exclude is in the group of the code before it. The codes of
+    a numeric feature form at most so many groups as the size, of about equal mass, and one more for missing values if their mass
+    is significant. Each value of a categorical feature is a group.
     """
     cells = np.arange(1 << len(cuts))
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
@@ -517,12 +517,12 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Int
     least = np.array([LEAST_MASS * fit.mass[first:end].mean() for first, end in pairwise(fit.offsets.tolist())])
     sizes = np.array(GROUP_SIZES)
     kernels.group_codes(possible, fit.mass, least, fit.offsets, fit.numeric, sizes, groups, n_groups)
-    n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # as many groups are the same groups
+    n_groups[1:] *= n_groups[1:] > n_groups[:-1]  # the same number of groups: the same groups
     return groups, n_groups, possible
 
 
 def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> Truth:
-    """Return at which codes of all features a round may cut: not at a feature's last code; twice only those marked ``again``."""
+    """Return the codes, (codes of all features,), at which a round may cut; only features in ``again`` may be cut twice."""
     offered = np.ones(int(fit.offsets[-1]), dtype=np.bool_)
     offered[fit.offsets[1:] - 1] = False
     for cut in cuts:
@@ -532,7 +532,7 @@ def cuts_offered(fit: Fit, cuts: Sequence[Cut], again: Truth | None = None) -> T
 
 
 def splits_of(fit: Fit, by: Sequence[int]) -> Splits:
-    """Return the splits that cut the features ``by``: a number between groups of its bins, a category at each value."""
+    """Return the splits by features ``by``: between groups of a numeric feature's bins, or one category against the rest."""
     groups = []
     for j in by:
         bins = int(fit.encoder.n_codes[j]) - 1

@@ -1,7 +1,7 @@
 """The losses of regression: clipped residuals in units of the clip, and the histograms that set the clip.
 
-Outcomes are whole steps of one public grid, from 0 at the low end of the outcome's range, and a link says what margins say of
-them (docs/proofs/regression.md).
+Outcomes are whole steps of one public grid, from 0 at the low end of the outcome's range. A link maps margins to points of this
+grid (docs/proofs/regression.md).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from hedgerow.table.table import ChannelRule, Margins
 
 Scale = Literal["outcome", "log outcome"]
 
-LOWEST = 14 * VOTE_STEPS  # votes below the log of the range's high end: counts a millionth of it are told apart
-COARSEST = 0.1  # the widest step of the grid as a share of the range's low end: logs are then known to a tenth
+LOWEST = 14 * VOTE_STEPS  # the range of a log link's margins, in votes: down to a millionth of the range's high end
+COARSEST = 0.1  # the largest step of the grid as a share of the range's low end, so that logs are accurate to a tenth
 
 
 @dataclass(frozen=True)
 class Link:
-    """Margins as points on a grid of outcomes. Residuals are codes of ``read`` less those of ``expected``."""
+    """The identity link: a margin is a point of the outcome's grid. A residual is ``read(label) - expected(margin)``."""
 
     grid: OutcomeGrid
 
-    vote_steps: float = field(init=False, repr=False, compare=False)  # votes in a unit of ``scale``
-    origin: float = field(init=False, repr=False, compare=False)  # where ``scale`` stands at a margin of zero
-    # Outcomes of margins (records, 1), for programs that do not know this library
+    vote_steps: float = field(init=False, repr=False, compare=False)  # votes per unit of ``scale``
+    origin: float = field(init=False, repr=False, compare=False)  # the value on ``scale`` of a margin of zero
+    # Maps margins (records, 1) to outcomes, here and in exports
     exported: OutcomeLog | OutcomeRange = field(init=False, repr=False, compare=False)
 
     scale: ClassVar[Scale] = "outcome"
@@ -50,7 +50,7 @@ class Link:
         vars(self).update(vote_steps=1 / self.grid.step, origin=self.grid.low, exported=exported)
 
     def read(self, labels: Labels) -> Labels:
-        """Return what residuals are taken of, (records,; -1: none), of the codes of outcomes."""
+        """Return the outcomes from which margins are subtracted, (records,; -1: none), given codes of outcomes."""
         return labels
 
     def expected(self, margins: Labels) -> Integers:
@@ -65,9 +65,9 @@ class Link:
 
 @dataclass(frozen=True)
 class LogOutcome(Link):
-    """A margin is a point of a grid of the outcome's log, from that of the range's low end to that of the high one.
+    """A margin is a point of an even grid of the outcome's log, from the low end of the range to the high end.
 
-    A mean of logs is near the log of the median, so that is what a model predicts.
+    The mean of the logs is near the log of the median, so a model predicts about the median.
     """
 
     scale = "log outcome"
@@ -130,7 +130,7 @@ class LogLink(Link):
 
     @lazy
     def table(self) -> Integers:
-        """The outcome that each margin from ``-LOWEST`` to 0 says, in steps above zero, at least 1."""
+        """The expected outcome at each margin from ``-LOWEST`` to 0, in steps above zero, at least 1."""
         outcomes = self._most * np.exp(np.arange(-LOWEST, 1) / VOTE_STEPS)
         return np.asarray(np.maximum(np.rint(outcomes), max(self.above_zero, 1)).astype(np.int64))
 
@@ -142,26 +142,26 @@ class LogLink(Link):
         return round(VOTE_STEPS * math.log(outcome / self._most))
 
 
-# In standard deviations of a residual: the longest step limits what noise can do in a cell of few records; a term explains a few
-# per cent of the variance
+# In standard deviations of a residual. The longest step limits the error from noise in a cell of few records. The prior's spreads
+# are small, since a term explains a few per cent of the variance.
 LONGEST_STEP = 2.0
 RESIDUALS = Prior((0.03, 0.06, 0.12, 0.25, 0.5, 1.0), 0.25)
-LARGEST_VOTE = 1 << 20  # of a round, in steps of the grid: 1000 rounds of it fit 32 bits
-LONGEST_LOG = VOTE_STEPS  # votes of a step of a log link: a factor of e
-REACH = 4  # times the mean, up to which expected counts are told apart in the curvature; more would raise its noise
-LEAST_INSIDE = 0.25  # the estimated share of residuals inside the clip is at least this; less is taken for noise
-PER_OCTAVE = 2  # bins of a histogram to a factor of two: a clip is then known to a factor of 1.4
-EVEN_PARTS = 16  # points that each bin is split into when distances to a mean are computed
-EVEN = 32  # bins of one width of an outcome's range; narrower ones near zero come on top
-NARROWEST = 4  # the power of two of the first bin's end, in steps of the grid
-CHANCE = 0.002  # that noise alone makes any count of a histogram stand out
-MIN_MERGED_BINS = 4  # bins that are left when bins are merged
-BELOW = 0.1  # records in bins that are not significant, as a share of the others: with more, bins are merged
-LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of the laws, in bins
-EVIDENCE = 2.0  # log of the likelihood ratio to no records, below which no record is taken for significant
-# Of the root mean square: a narrower clip gains little if the histogram is right, and ruins a fit if it is wrong
+LARGEST_VOTE = 1 << 20  # of a round, in steps of the grid: the sum over 1000 rounds fits 32 bits
+LONGEST_LOG = VOTE_STEPS  # the longest step with a log link, in votes: a factor of e
+REACH = 4  # the cap of an expected outcome in the curvature, over the mean; more would raise its noise
+LEAST_INSIDE = 0.25  # the lower bound of the estimated share of residuals inside the clip; less is taken for noise
+PER_OCTAVE = 2  # bins per factor of two in a histogram, so a clip is known to a factor of 1.4
+EVEN_PARTS = 16  # points in each bin at which distances to a mean are computed
+EVEN = 32  # bins of equal width over an outcome's range; narrower ones near zero are added
+NARROWEST = 4  # the first bin of a histogram of residuals has 2**4 steps of the grid
+CHANCE = 0.002  # the probability that noise alone makes any bin of a histogram significant
+MIN_MERGED_BINS = 4  # merging stops at so many bins
+BELOW = 0.1  # bins are merged while more records than this share of those in significant bins are in the others
+LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # standard deviations of the normal laws of ``laws``, in bins
+EVIDENCE = 2.0  # the log likelihood ratio, to no records at all, below which no record is significant
+# The smallest clip, over the root mean square: less gains little if the histogram is right, and ruins a fit if it is wrong
 MIN_CLIP = 0.7
-# Noise in the mean, in standard deviations of a residual: it lowers R2 by a thousandth, so a clip that adds no more is free
+# Noise of the final mean, in standard deviations of a residual, that is negligible: it lowers R2 by a thousandth
 FREE_ERROR = 0.03
 
 
@@ -172,25 +172,25 @@ PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
 class Squared(Loss):
     """The channels of a round of regression: a residual clipped at C, as a share of C, and a constant.
 
-    A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT: whatever C is, its norms are the same, and so is what a round
-    costs. A step is in units of the root mean square of clipped residuals. Division by the share inside the clip corrects for
-    those at the clip, which do not change with the margin.
+    A record adds trunc(clip(y - f, -C, C) UNIT / C) and c UNIT. Its norms, and so a round's cost, are the same for every C. Steps
+    are in units of the root mean square of clipped residuals. Residuals beyond the clip do not change with the margin, so the
+    mean clipped residual is too short a step; ``unit`` divides it by the share of residuals inside the clip.
     """
 
     clip: int  # C, in steps of the outcome's grid, at least 1
     spread: float  # the root mean square of clipped residuals, in steps of the grid: a released or public number
-    inside: float  # the share of residuals that the clip leaves as they are, above 0: likewise
+    inside: float  # the share of residuals inside the clip, above 0: also released or public
     count_weight: int  # c, in thousandths
-    link: Link = PLAIN  # what margins say
-    measures: bool = field(default=True, kw_only=True)  # the number of records as well as residuals
+    link: Link = PLAIN
+    measures: bool = field(default=True, kw_only=True)  # whether the number of records is measured, too
     chosen: bool = field(default=False, kw_only=True)  # whether the released outcome chose the link
 
     constant: int = field(init=False, repr=False, compare=False)  # c UNIT
-    longest: float = field(init=False, repr=False, compare=False)  # votes of a step
+    longest: float = field(init=False, repr=False, compare=False)  # the longest step, in votes
 
-    cap: ClassVar[int] = 0  # M of ``Poisson``
-    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # its table of expected outcomes, in steps above zero
-    above_zero: ClassVar[int] = 0  # the range's low end in these steps
+    cap: ClassVar[int] = 0  # M of ``Poisson``; 0: none
+    expected: ClassVar[Integers] = np.empty(0, dtype=np.int64)  # expected outcomes by margin; empty: the margins
+    above_zero: ClassVar[int] = 0  # the range's low end in steps of the grid, with a log link
 
     columns = scored = 1
     scored_l1 = UNIT
@@ -227,8 +227,8 @@ class Squared(Loss):
         return Poisson(*given, LogLink(self.link.grid), measures=self.measures, chosen=self.chosen)
 
     def shift(self, total: float, mass: float) -> int:
-        """Return the constant correction of all margins, in votes: the clip times the mean clipped residual, at most one clip."""
-        # ``total`` and ``mass`` are the sums of gradients and curvatures, in units of one.
+        """Return the constant correction of all margins, in votes: here the mean clipped residual."""
+        # ``total`` and ``mass`` are the sums of gradients (residuals over the clip) and curvatures of all records.
         return int(np.clip(total / mass, -1, 1) * self.clip)
 
 
@@ -238,10 +238,10 @@ class Poisson(Squared):
 
     With mu the exponential of the margin, from a table, and M four times the released mean of the outcome, a record adds
     trunc(clip(y - mu, -C, C) UNIT / C) and trunc(min(mu, M) c UNIT / M). Its norms are those of ``Squared`` for all C and M.
-    Curvatures are expected outcomes in units of the mean.
+    Curvatures are expected outcomes over the released mean.
     """
 
-    mean: float = 1.0  # the released mean of the outcome, in steps of the grid above zero; others as in ``Squared``
+    mean: float = 1.0  # the released mean of the outcome, in steps of the grid above zero
 
     linear = False
 
@@ -262,12 +262,11 @@ class Poisson(Squared):
 
 @dataclass(frozen=True)
 class Counts(ChannelRule):
-    # The ends of the bins, ascending: bin b holds edges[b] to edges[b + 1] - 1, and the first and the last what is
-    # beyond
+    # Ascending: bin b holds edges[b] to edges[b + 1] - 1. The first and the last bin also hold all values beyond.
     edges: tuple[int, ...]
-    residuals: bool  # whether the absolute residual is counted, or the outcome
-    link: Link = PLAIN  # what margins say
-    signed: bool = False  # whether residuals have their signs
+    residuals: bool  # whether residuals are counted, absolute unless ``signed``; else outcomes
+    link: Link = PLAIN
+    signed: bool = False
     channels: int = field(init=False, repr=False, compare=False)
 
     columns = 1
@@ -288,8 +287,8 @@ class Counts(ChannelRule):
 
 
 def counts_of_residuals(steps: int, link: Link = PLAIN, *, signed: bool = False) -> Counts:
-    """Return the counts of absolute residuals on a grid of so many steps, in bins that are wider the larger these are."""
-    # Of ``signed`` ones, the bins are on both sides of zero.
+    """Return the histogram of absolute residuals on a grid of so many steps, in bins whose ends grow geometrically."""
+    # If ``signed``, there are such bins on both sides of zero.
     powers = np.arange(PER_OCTAVE * NARROWEST, PER_OCTAVE * steps.bit_length() + 1) / PER_OCTAVE
     above = np.ceil(2.0**powers).astype(np.int64).tolist()
     below = [-edge for edge in reversed(above)] if signed else [0]
@@ -297,7 +296,7 @@ def counts_of_residuals(steps: int, link: Link = PLAIN, *, signed: bool = False)
 
 
 def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
-    """Return the counts of outcomes on a grid of so many steps, in bins of one width that are narrower near ``zero``."""
+    """Return the histogram of outcomes on a grid of so many steps, in bins of equal width, with narrower ones near ``zero``."""
     width = steps // EVEN
     powers = np.arange(1, PER_OCTAVE * (width.bit_length() - NARROWEST)) / PER_OCTAVE
     narrow = np.ceil(width / 2.0**powers).astype(np.int64)
@@ -308,7 +307,7 @@ def counts_of_outcomes(steps: int, zero: int, link: Link = PLAIN) -> Counts:
 
 @lru_cache(maxsize=16)
 def laws(bins: int) -> Floats:
-    # Bins are narrower near zero, so there these laws have long tails, and where bins have one width they are normal.
+    # Normal laws over the indices of bins, (laws, bins). Bins are narrower near zero, so there outcomes have long tails.
     edges, centers = np.arange(bins + 1), np.arange(2 * bins + 1) / 2
     below = ndtr((edges - centers[:, None, None]) / np.array(LAW_DEVIATIONS)[:, None]).reshape(-1, bins + 1)
     shares = np.diff(below, axis=1)
@@ -316,7 +315,7 @@ def laws(bins: int) -> Floats:
 
 
 def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
-    """Return the posterior mean of counts under equally likely laws, and the log of their likelihood ratio to no records."""
+    """Return the posterior mean of counts under equally likely laws, and the log likelihood ratio of these to no records."""
     shares = laws(len(released))
     records = np.maximum(shares @ released / (shares**2).sum(axis=1), 1.0)
     misfit = released - records[:, None] * shares
@@ -330,15 +329,15 @@ def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
 @dataclass(frozen=True, eq=False)
 class Spread:
     edges: Integers  # (bins + 1,): the ends of the bins, in steps of the grid
-    # (bins,): Records of each bin. Counts below the noise become 0. If no residual is significant, all records, or as many
-    # as their noise, are spread evenly
+    # (bins,): records of each bin, 0 if not significant. If no bin is, the released number of records, or at least its noise, is
+    # spread evenly over the range
     counts: Floats
-    clear: float  # how many records are in bins that stand out of the noise, or by significant laws
+    clear: float  # how many records are in significant bins, or fitted by laws that are significant
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: Noise) -> Spread:
-        """Return the estimate from released counts with this noise. Outcomes that noise hides are estimated by laws."""
-        # Neighboring bins are merged until most records are in bins that stand out of the noise.
+        """Return the estimate from released counts with this noise. If it hides most outcomes, ``laws`` are fitted."""
+        # Neighboring bins are merged until most records are in significant bins.
         merge, edges = 1, np.array(rule.edges)
         while True:
             starts = np.arange(0, len(released), merge)
@@ -372,7 +371,7 @@ class Spread:
         return float(self.share @ (self.edges[:-1] + self.edges[1:])) / 2
 
     def variation(self, zero: float) -> float:
-        """Return the standard deviation over the mean, both from ``zero``, below the mean."""
+        """Return the coefficient of variation, with the mean measured from ``zero``, which is below it."""
         return self.around(self.mean).root_mean_square / (self.mean - zero)
 
     @property
@@ -387,28 +386,28 @@ class Spread:
         return Spread(ends, np.histogram(places, bins=ends, weights=weights)[0], self.clear)
 
     def clipped(self, clip: float) -> tuple[float, float]:
-        """Return the mean square of residuals clipped at a value, and the share of those below it."""
+        """Return the mean square of residuals clipped at a value, and the share of residuals below it."""
         middle = np.sqrt((self.edges[:-1] ** 2 + self.edges[:-1] * self.edges[1:] + self.edges[1:] ** 2) / 3)
         inside = np.clip((clip - self.edges[:-1]) / np.diff(self.edges), 0, 1)
         return float(self.share @ np.minimum(middle, clip) ** 2), float(self.share @ inside)
 
     def cut_off(self, clip: float) -> float:
-        """Return the mean of what a clip takes from residuals."""
+        """Return the mean amount by which residuals exceed a clip."""
         middle = (self.edges[:-1] + self.edges[1:]) / 2
         return float(np.maximum(middle - clip, 0) @ self.share)
 
     def wide_clip(self, noise: float) -> int:
         """Return the clip with the least squared error of an overall mean (noise plus bias)."""
-        # ``noise`` is the deviation of a sum, in units of the clip.
-        # A wider clip is free while its noise is negligible: it counts the tail that the histogram does not show.
+        # ``noise`` is the standard deviation of a sum, in units of the clip. A wider clip is taken while its noise is negligible,
+        # since the histogram may not show the tail.
         error = [(clip * noise / self.records) ** 2 + self.cut_off(clip) ** 2 for clip in self.edges[1:]]
         free = FREE_ERROR * self.root_mean_square * self.records / noise
         return max(int(self.edges[1 + int(np.argmin(error))]), int(min(free, self.edges[-1])))
 
     def with_best_clip(self, noise: float, cells: float, skew: float, loss: Squared) -> Squared:
-        """Return a loss with the clip that minimizes the squared error of a step in a cell; it is not below a least one."""
-        # The cell holds 1 / ``cells`` of the records. A share ``skew`` of the clipped amount counts as bias. ``noise`` is
-        # the deviation of a sum, in units of the clip.
+        """Return a loss with the clip, of at least MIN_CLIP, that minimizes the squared error of a step in a cell."""
+        # The cell holds 1 / ``cells`` of the records. A share ``skew`` of the mean excess over the clip counts as bias. ``noise``
+        # is the standard deviation of a sum, in units of the clip.
         records, least, best = self.records / cells, math.inf, (1, 1.0, 1.0)
         floor = min(MIN_CLIP * self.root_mean_square, float(self.edges[-1]))
         for clip in self.edges[1:][self.edges[1:] >= floor].tolist():

@@ -1,7 +1,7 @@
-"""Start from a model: its terms in the codes of a new schema, what they say of records, and both models as one.
+"""Warm starts from an ``init`` model (a start): its terms in the codes of this fit, its votes, and the sum of both models.
 
-A start is public or was released. What it says of a record is a function of that record's own codes, so every norm and range of
-a round stays as it is (docs/proofs/hedgerow.md).
+A start is public or was released. Its votes for a record depend only on that record's own codes, so the norms and ranges of
+rounds do not change (docs/proofs/hedgerow.md).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.schema import Categorical, Encoder, Schema
 from hedgerow.table.table import Margins
 
-MOST_TERMS = 1 << 16  # of a start in a file, which is as many as 1000 fits of 60 rounds have
-MOST_VOTES = 1 << 29  # of a record: margins of 32 bits hold them beside 1000 rounds of the largest votes
+MOST_TERMS = 1 << 16  # of a start in a file: those of 1000 fits of 60 rounds
+MOST_VOTES = 1 << 29  # of a start for a record: 32-bit margins hold them plus 1000 rounds of the largest votes
 
 
 @dataclass(frozen=True, eq=False)
 class StartVotes:
-    """What a start says of records that are read in finer codes than its own."""
+    """A start's votes for records whose codes are finer than its own."""
 
     packed: Packed  # the start
-    into: list[Integers]  # (codes,): for each feature the start's code of each finer one
+    into: list[Integers]  # for each feature, (codes,): the start's code for each finer code
 
     @property
     def columns(self) -> int:
@@ -54,8 +54,8 @@ def start_on(
     most_cuts: int | None = None,
 ) -> AdditiveModel:
     """Return a fitted model in codes that are merged from those of ``fine``, for a fit with this loss."""
-    # A numeric cut point moves to the nearest one of ``fine``; where ranges are the same it stays where it is. What the model
-    # does not know is read as its schema reads it: a category as undeclared, a number beyond its range as the nearer end.
+    # A numeric cut point moves to the nearest one of ``fine``; if ranges are the same, it stays. Values that the model's schema
+    # does not have are read as that schema reads them: a category as undeclared, a number beyond the range as the nearer end.
     # ConfigurationError if schemas or settings do not agree.
     given, wanted = model.encoder.schema, fine.schema
     check_schemas(given, wanted)
@@ -70,12 +70,12 @@ def start_on(
             known = [code_of.get(kind.key(value), undeclared) for value in kind.values]
             codes[old] = np.array([*known, missing, undeclared], dtype=np.int64)
             into.append(np.arange(len(codes[old])))
-        else:  # the bin of the model in which the middle of each fine bin is
+        else:  # the model's bin that holds the middle of each fine bin
             edges, ends = model.encoder.edges[old], np.concatenate([[kind.low], fine.edges[new], [kind.high]])
             middle = np.minimum(ends[:-1] / 2 + ends[1:] / 2, np.nextafter(ends[1:], -np.inf))
             bins = np.searchsorted(edges, np.maximum(middle, ends[:-1]), side="right").astype(np.int64)
             merged = np.unique(bins, return_inverse=True)[1]
-            if len(fine.edges[new]) and not merged[-1]:  # a feature in bins has two at least
+            if len(fine.edges[new]) and not merged[-1]:  # a binned feature has at least two bins
                 merged[1:] = 1
             into.append(np.append(merged, merged[-1] + 1).astype(np.int64))
             codes[old] = np.append(bins, len(edges) + 1)[np.unique(into[-1], return_index=True)[1]]
@@ -135,7 +135,7 @@ def in_units(model: AdditiveModel, loss: Logistic | Squared) -> tuple[Integers, 
 
 
 def moved_term(term: Term, codes: Sequence[Integers], place_of: Mapping[int, int] | Sequence[int]) -> Term:
-    """Return a term on other codes and numbers of features; ``codes[j][new]`` is the old code."""
+    """Return a term with other codes and feature indices; ``codes[j][new]`` is the old code, ``place_of[j]`` the new index."""
     # Cuts with all new codes on one side are dropped, with the cells of the other side.
     cuts: list[Cut] = []
     cells = np.arange(len(term.votes))
@@ -158,12 +158,12 @@ def moved_term(term: Term, codes: Sequence[Integers], place_of: Mapping[int, int
 
 
 def whole(votes: npt.NDArray[np.floating[Any]]) -> Integers:
-    """Return votes as whole numbers. Votes too large for a margin stay too large, without an overflow."""
+    """Return votes as integers, clipped so that they do not overflow but votes too large for a margin stay too large."""
     return np.asarray(np.rint(np.clip(votes, -2 * MOST_VOTES, 2 * MOST_VOTES)).astype(np.int64))
 
 
 def codes_in(coarse: Encoder, fine: Encoder) -> list[Integers]:
-    """Return for each feature the code of each of a finer encoder's codes; the latter's cut points include the others."""
+    """Return for each feature the coarse code of each fine code; the fine cut points must include the coarse ones."""
     codes = []
     for edges, all_edges, count in zip(coarse.edges, fine.edges, fine.n_codes.tolist(), strict=True):
         bins = np.searchsorted(edges, all_edges, side="right")
@@ -172,9 +172,9 @@ def codes_in(coarse: Encoder, fine: Encoder) -> list[Integers]:
 
 
 def together(start: AdditiveModel, own: AdditiveModel) -> AdditiveModel:
-    """Return the sum of a start and of what a fit learned beyond it, in the cut points of both."""
-    # Terms keep their released sums only as weights of averages; the sums of a bin are divided evenly among its finer bins. The
-    # noise of sums is known from ``own``.
+    """Return the sum of a start and a fit's own model, with the cut points of both."""
+    # Terms keep their released sums only as weights of averages: those of a bin are divided evenly among its finer bins. Bands
+    # use the sums of ``own``, whose noise is known.
     fine, cuts = own.encoder, {}
     for name, old, new in zip(fine.schema.names, start.encoder.edges, own.encoder.edges, strict=True):
         if len(old):

@@ -1,5 +1,7 @@
 """One round: up to K cuts and one feature in every cell; what it asks, what it costs, and its exact law on tiny records."""
 
+import math
+from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -360,6 +362,25 @@ def test_law_of_the_features_of_all_cells_loses_at_most_half_of_epsilon(kind, cu
     """What a round by cell selects has half of its budget: its cuts a quarter, or the pair that it begins with, and its cells."""
     least = 0.3 if kind is CellRound or cuts < 2 else 0.15  # after a pair, a cut of these few records tells little
     assert least < worst(cuts, (DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3], **{**BY_CELL, "kind": kind}) <= 0.5
+
+
+def given_cuts(found):
+    """Return the probability of each outcome, given its cuts."""
+    of_cuts = defaultdict(float)
+    for (key, *_), parts in found.items():
+        of_cuts[key[:-1]] += sum(chance for chance, _ in parts)
+    return {outcome: sum(chance for chance, _ in parts) / of_cuts[outcome[0][:-1]] for outcome, parts in found.items()}
+
+
+@upto_two
+@pytest.mark.parametrize("kind", [CellRound, PairRound])
+def test_law_of_the_features_of_all_cells_given_the_cuts_loses_at_most_a_quarter_of_epsilon(kind, cuts):
+    """One record is in one cell, so all cells together have the budget of one selection: half of what selections have."""
+    how, losses = {**BY_CELL, "kind": kind}, []
+    for start, record in product((DIVIDED, TWICE)[: 3 - cuts], PAIRS[1::3]):
+        before, after = (given_cuts(law(records, cuts, **how)) for records in (start, (*start, record)))
+        losses += [abs(math.log(after[outcome] / chance)) for outcome, chance in before.items()]
+    assert 0.15 < max(losses) <= 0.25
 
 
 @pytest.mark.full

@@ -284,7 +284,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     residuals, which are measured again as residuals shrink. At the end, the mean of the remaining residuals is measured under a
     wide clip. If the noisy number of records shows that nothing can be learned, the model is the mean alone.
 
-    Releases  the bins, and one term per round: a step function of one feature in each cell of up to five cuts.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to nine cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), for any clips (docs/proofs/regression.md).
 
     Parameters
@@ -354,17 +354,17 @@ MOST_CUTS = {"no_interactions": 0, "pairwise": 1, None: None}
 class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     """The library's own ensemble: boosting with few noisy queries, one term per round.
 
-    Before the first round, it measures the number of records in each class, which sets the starting margins, and a histogram
-    of each numeric feature, which places the bins. The noisy number of records determines the number of rounds and of bins.
-    Each round selects a term by the absolute gradients in its bins. A term is one feature, or one feature in every cell of up
-    to five cuts of other features. The round then measures gradients and curvatures in these bins and adds one damped Newton
-    step of the logistic loss. The number of cuts that a round may use follows from how much the cuts of previous rounds
-    mattered. The contribution of a record is capped, so that the few records that the model gets badly wrong do not determine
-    the noise. The model is a sum of step functions that can be inspected.
+    Before the first round, it measures the number of records in each class, which sets the starting margins, and a histogram of
+    each numeric feature, which places the bins. The noisy number of records determines the number of rounds and of bins. Each
+    round selects a term by the absolute gradients in its bins. A term is one feature, or one feature in every cell of up to
+    five cuts of other features; with many records each cell selects its own. The round then measures gradients and curvatures
+    in these bins and adds one damped Newton step of the logistic loss. The number of cuts that a round may use follows from how
+    much the cuts of previous rounds mattered. The contribution of a record is capped, so that the few records that the model
+    gets badly wrong do not determine the noise. The model is a sum of step functions that can be inspected.
 
-    Releases  the bins, and one term per round: a step function of one feature in each cell of up to five cuts.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to nine cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``). 4 % is spent before the first round and the rest in rounds, a
-              quarter of each round on its selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more
+              quarter or half of each on selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more
               accurate. If epsilon is so large that no noise satisfies the delta, the plan is the pure one, which satisfies it.
 
     Parameters

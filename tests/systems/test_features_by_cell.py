@@ -9,6 +9,7 @@ from helpers import select_by_cell
 import hedgerow as hr
 from hedgerow.audit import check_model
 from hedgerow.export.archive import read_archive
+from hedgerow.parameters import VOTE_STEPS
 
 pytestmark = pytest.mark.filterwarnings("ignore:the noisy number of records", "ignore:epsilon is")
 
@@ -103,6 +104,22 @@ def test_what_is_read_off_a_model_adds_up(name):
     assert len(repr(found)) < 100
     assert len(str(found).splitlines()) <= 22
     assert (" x ".join(next(iter(found.pairs))) in str(found)) == bool(found)
+
+
+@pytest.mark.parametrize("name", ["two", "three"])
+def test_the_spread_of_a_measured_feature_counts_cells_of_other_features_as_without_it(name):
+    """Shares of interactions and importances follow from it. Here cell by cell, with loops."""
+    several = 0
+    for term in fitted(name).model_.own.terms:
+        for place, feature in enumerate(term.features[len(term.cuts) :], start=len(term.cuts)):
+            total = np.zeros(term.columns)
+            for cell, votes in enumerate(term.votes):
+                if term.feature[cell] == feature:
+                    total += votes[term.used[cell]].var(axis=0)
+            expected = np.sqrt(total / len(term.votes)).sum() / VOTE_STEPS
+            assert term.spread()[place] == pytest.approx(expected)
+        several += len(set(term.feature.tolist())) > 1
+    assert several
 
 
 @pytest.mark.parametrize("name", ["two", "three", "numbers"])

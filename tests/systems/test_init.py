@@ -553,6 +553,19 @@ def test_a_start_whose_outcomes_are_far_beyond_the_range_is_refused(high):
         model.fit(some(0, 100), OUTCOMES[:100])
 
 
+@pytest.mark.parametrize("factor", [0.5, 4.0])
+def test_a_start_of_another_range_of_outcomes_keeps_its_steps(factor):
+    """Votes are in units of the range, and so are votes per unit step: their quotient stays."""
+    outcome = NUMBERS.outcome
+    init = hr.HedgerowRegressor(9.0, schema=NUMBERS, random_state=0).fit(some(0, 2000), OUTCOMES[:2000])
+    wider = NUMBERS.replace(outcome=hr.Numeric(factor * outcome.low, factor * outcome.high))
+    model = hr.HedgerowRegressor(1.0, schema=wider, init=init, random_state=0).fit(some(0, 1000), OUTCOMES[:1000])
+    given, kept = init.model_.own.terms, model.model_.own.terms
+    for before, after in zip(given, kept, strict=False):
+        assert after.unit == pytest.approx(before.unit / factor, rel=1e-6)
+        assert after.steps.max() == pytest.approx(before.steps.max(), rel=1e-3)
+
+
 def test_a_later_fit_of_the_start_changes_neither_plan_nor_certificate(task, started, monkeypatch):
     kind, y, init = task
     given, shipped = copy.copy(init), kind._plan

@@ -671,18 +671,24 @@ def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):
         wired.table.answer(wired.query)
 
 
-def test_a_refused_query_changes_no_answer(tmp_path):
-    """Else one number and content would have one mask and two answers: before a restart, and after it."""
-    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+def before_a_merge(folder):
+    """Return owners that answered one query, the noise, the request to one of them, its query, and a command for the next."""
+    wired, good = Wired(folder), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
     wired.noise(good, 1)
     request = next(request for name, request, _ in wired.asked() if name == "west")
     query = messages.unpacked(request["content"])
     half = np.arange(int(wired.table._n_codes[0])) // 2
-    into = (half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist()))
+    merge = Merge((half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist())))
+    return wired, good, request, query, merge
+
+
+def test_a_refused_query_changes_no_answer(tmp_path):
+    """Else one number and content would have one mask and two answers: before a restart, and after it."""
+    wired, good, request, query, merge = before_a_merge(tmp_path)
     replies = []
     for restarts in (False, True):
         west = wired.owners_of.transport.owners["west"] = wired.owners_of.started("west")
-        for noise, commands in ((replace(good, squared_sensitivity=Fraction(1, 2)), ((1, Merge(into)),)), (good, ())):
+        for noise, commands in ((replace(good, squared_sensitivity=Fraction(1, 2)), ((1, merge),)), (good, ())):
             content = messages.packed({**query, "commands": commands, "end": 1, "noise": noise})
             replies.append(told(west, {**request, "number": 2, "content": content}))
             if restarts:
@@ -693,12 +699,7 @@ def test_a_refused_query_changes_no_answer(tmp_path):
 
 def test_commands_come_once_and_in_order(tmp_path):
     """Else a query has one number and one mask, but another answer after a restart, which carries out all commands anew."""
-    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
-    wired.noise(good, 1)
-    request = next(request for name, request, _ in wired.asked() if name == "west")
-    query = messages.unpacked(request["content"])
-    half = np.arange(int(wired.table._n_codes[0])) // 2
-    merge = Merge((half, *(np.arange(codes) for codes in wired.table._n_codes[1:].tolist())))
+    wired, _, request, query, merge = before_a_merge(tmp_path)
     west = wired.owners_of.transport.owners["west"]
     refused = {"refused": "the commands of a query are not in order"}
     first = {**query, "nonces": (), "end": 5}

@@ -12,6 +12,8 @@ import argparse
 import ast
 import hashlib
 import sys
+import tempfile
+import time
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,10 +26,12 @@ from typing import NamedTuple
 from mutants import Mutant, Source, mutants_of
 from order import Words
 from packed import read_packed, write_packed
+from plant import Bug, Copy
 from reach import REACH, ROOT, SOURCE
 from trial import Change, Outcome, Trials, prepare
 
 OUTCOMES = ROOT / "mutation" / "outcomes.xz"
+NAMED_BUDGET = 600.0  # seconds of the processor for tests that are named
 TRIED = ROOT / "build" / "tried.txt"  # since the outcomes were packed, a line for each trial as soon as it ends
 PAGE = ROOT / "docs" / "mutants.md"
 MARKS = "<!-- figures: written by mutation/run.py -->", "<!-- end of figures -->"
@@ -162,16 +166,21 @@ def judgements() -> dict[tuple[str, str], str]:
     }
 
 
-def try_mutants(mutants: Sequence[Mutant], every: Mapping[str, Module], known: Outcomes, jobs: int) -> None:
-    """Run the trials of mutants without a current outcome, and of survivors without a judgement."""
+def try_mutants(
+    mutants: Sequence[Mutant], every: Mapping[str, Module], known: Outcomes, jobs: int, tests: Sequence[str] = ()
+) -> None:
+    """Run the trials of mutants without a current outcome, and of survivors without a judgement.
+
+    Where tests are named, these alone are run, and they take what time they need.
+    """
     last, judged, words = dict(known), judgements(), Words(ROOT / "tests")
     packages = {every[mutant.module].package for mutant in mutants}
     for path, change in set(known) - set(current(known, every)):
-        if path.partition("/")[0] in packages or path not in every:
+        if (path.partition("/")[0] in packages and not tests) or path not in every:
             del known[path, change]
     settled = {name for name, one in known.items() if one.state != "passed" or name in judged}
     waiting = [mutant for mutant in mutants if (mutant.module, mutant.change) not in settled]
-    trials = Trials(REACH, jobs)
+    trials = Trials(REACH, jobs, NAMED_BUDGET) if tests else Trials(REACH, jobs)
     for package, group in groupby(waiting, lambda mutant: every[mutant.module].package):
         some = list(group)
         print(f"{package}: {len(some)} mutants to try", flush=True)
@@ -181,13 +190,33 @@ def try_mutants(mutants: Sequence[Mutant], every: Mapping[str, Module], known: O
             files = words.nearest(mutant.module, source.text)
             noticed_by = before.test if before else ""
             changes.append(
-                Change(mutant.module, str(SOURCE / mutant.module), source.text, mutant.source, files, noticed_by)
+                Change(mutant.module, str(SOURCE / mutant.module), source.text, mutant.source, files, noticed_by, tests)
             )
         for number, outcome in trials.run(changes):
-            mutant = some[number]
-            add_outcome(known, mutant, every[mutant.module].source.syntax_of(mutant.function), outcome)
-            shown = f"{outcome.state:<7}{outcome.seconds:6.1f} s  {mutant.module}:{mutant.line}"
-            print(f"  {shown}  {mutant.change}  {outcome.by}", flush=True)
+            _keep(known, some[number], every, outcome)
+
+
+def _keep(known: Outcomes, mutant: Mutant, every: Mapping[str, Module], outcome: Outcome) -> None:
+    add_outcome(known, mutant, every[mutant.module].source.syntax_of(mutant.function), outcome)
+    shown = f"{outcome.state:<7}{outcome.seconds:6.1f} s  {mutant.module}:{mutant.line}"
+    print(f"  {shown}  {mutant.change}  {outcome.by}", flush=True)
+
+
+def try_in_copies(
+    mutants: Sequence[Mutant], every: Mapping[str, Module], known: Outcomes, tests: Sequence[str]
+) -> None:
+    """Put each of these mutants into a copy of the source and run these tests there, which may start processes."""
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Copy(Path(folder))
+        for mutant in mutants:
+            start = time.monotonic()
+            before = every[mutant.module].source.text
+            cases = copy.run_with(Bug(mutant.change, "", mutant.module, before, mutant.source, ""), tests)
+            if noticed := next((name for name, state in cases.items() if state == "failed"), ""):
+                state = "failed" if copy.run([noticed]).get(noticed) == "passed" else "broken"
+            else:
+                state = "passed" if "passed" in cases.values() else "broken"
+            _keep(known, mutant, every, Outcome(state, time.monotonic() - start, noticed))
 
 
 def left(known: Outcomes, judged: Mapping[tuple[str, str], str]) -> list[str]:
@@ -268,11 +297,18 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", help="of the sample only these packages")
     parser.add_argument("--seed", type=int, default=0, help="which are drawn")
     parser.add_argument("--jobs", type=int, default=1, help="trials at once")
+    parser.add_argument("--like", nargs="+", help="only mutants in whose module and change one of these texts stands")
+    parser.add_argument("--tests", nargs="+", help="run these test files, or tests, and no others")
+    parser.add_argument(
+        "--copy", action="store_true", help="with --tests: change a copy of the source, for tests that start processes"
+    )
     parser.add_argument("--list", action="store_true", help="try nothing, say what is known, and write it to the page")
     options = parser.parse_args()
     every = {module.path: module for module in modules()}
     if unknown := [name for name in options.names if name not in every]:
         parser.error(f"{unknown[0]} is no module under trial (mutation/modules.toml)")
+    if options.copy and not options.tests:
+        parser.error("--copy needs --tests: in a copy it is not known which tests call what is changed")
     prepare()
     known = read_outcomes()
     if not options.list:
@@ -280,7 +316,12 @@ def main() -> int:
             mutants = [mutant for name in options.names for mutant in mutants_of(name, every[name].source.text)]
         else:
             mutants = sampled(list(every.values()), options.sample, options.seed, options.only)
-        try_mutants(mutants, every, known, options.jobs)
+        if options.like:
+            mutants = [one for one in mutants if any(text in f"{one.module}  {one.change}" for text in options.like)]
+        if options.copy:
+            try_in_copies(mutants, every, known, options.tests)
+        else:
+            try_mutants(mutants, every, known, options.jobs, options.tests or ())
     now, judged = current(known, every), judgements()
     write_outcomes(known)
     rows, remaining = figures(known, now, every, judged), left(now, judged)

@@ -73,7 +73,7 @@ class Change:
     noticed_by : str
         A test that noticed it before, if one did.
     tests : sequence of str
-        The tests that are run, all cases of each; none: those that call what is changed.
+        The tests that are run, all cases of each, or all of a file; none: those that call what is changed.
     """
 
     module: str
@@ -105,7 +105,8 @@ class Change:
     def chosen(self, order: Order) -> list[str]:
         """Return the tests that are run, in their order."""
         if self.tests:
-            return [name for name in order.names if name in self.tests or name.partition("[")[0] in self.tests]
+            named = ((name, {name, name.partition("[")[0], name.partition("::")[0]}) for name in order.names)
+            return [name for name, names in named if not names.isdisjoint(self.tests)]
         first = [self.noticed_by] if self.noticed_by in order.names else []
         return list(dict.fromkeys([*first, *order.of(self.functions, self.files)]))
 

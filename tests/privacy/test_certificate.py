@@ -133,6 +133,7 @@ def test_the_page_says_what_a_privacy_officer_needs():
     ):
         assert fact in words, page
     assert "replaced" not in page
+    assert "  what was released\n" in page  # of a person with one record nothing else is to be said
     assert max(map(len, page.splitlines())) <= 120
 
 

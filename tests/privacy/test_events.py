@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hedgerow.errors import FileFormatError
 from hedgerow.files import DEEPEST_EVENT, LARGEST_AMOUNT, LONGEST_WORDS, MOST_EVENTS, SMALLEST_AMOUNT
 from hedgerow.privacy.accounting import (
+    Concentrated,
     Gaussian,
     OneOf,
     Parallel,
@@ -29,6 +30,7 @@ leaves = st.one_of(
     st.builds(Pure, amounts, st.text(), st.text(), st.integers(0, 100)),
     st.builds(Gaussian, amounts, st.integers(0, 10**12), st.text(), st.integers(0, 100)),
     st.builds(Thresholded, amounts, st.text(), st.text(), st.integers(0, 100), amounts, st.integers(1, 3)),
+    st.builds(Concentrated, amounts, st.text(), st.text(), st.integers(0, 100), st.integers(1, 5)),
     st.builds(Unprotected, st.text()),
 )
 events = st.recursive(
@@ -138,11 +140,12 @@ def test_an_event_cannot_give_budget_back(make):
         make()
 
 
-@pytest.mark.parametrize("records", [0, -1])
-def test_a_threshold_is_for_one_record_or_more(records):
-    assert Thresholded(Fraction(1), "m", "p", records=2).records == 2
-    with pytest.raises(ValueError, match="records is"):
-        Thresholded(Fraction(1), "m", "p", records=records)
+@pytest.mark.parametrize(("kind", "name"), [(Thresholded, "records"), (Concentrated, "shares")])
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_threshold_is_for_one_record_and_noise_of_one_owner_or_more(kind, name, number):
+    assert [getattr(kind(Fraction(1), "m", "p", **{name: least}), name) for least in (1, 2)] == [1, 2]
+    with pytest.raises(ValueError, match=f"{name} is"):
+        kind(Fraction(1), "m", "p", **{name: number})
 
 
 @pytest.mark.parametrize("inclusion", ["0", "-1/2", "3/2"])
@@ -155,6 +158,7 @@ def test_an_inclusion_is_a_probability_above_0(inclusion):
 def test_what_is_not_said_of_an_event_is_nothing():
     pure, normal, shown = Pure(Fraction(1), "m", "p"), Gaussian(Fraction(1), 1, "p"), Thresholded(Fraction(1), "m", "p")
     assert (pure.level, normal.level, shown.level, shown.delta, shown.records) == (0, 0, 0, 0, 1)
+    assert Concentrated(Fraction(1), "m", "p") == Concentrated(Fraction(1), "m", "p", level=0, shares=1)
     assert "records" not in event_to_dict(shown)  # as it was written before persons
 
 

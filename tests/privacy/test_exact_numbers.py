@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.errors import ConfigurationError
@@ -111,6 +111,7 @@ def test_dyadic_below_is_the_largest_one(value, digits, bits):
 
 
 @given(st.integers(1, 2**43 - 1), st.integers(0, 52))
+@example(1, 0)  # a whole number keeps no bit
 def test_a_dyadic_number_is_kept_in_lowest_terms(numerator, bits):
     dyadic = dyadic_below(Fraction(numerator, 2**bits), digits=43, bits=52)
     assert dyadic.fraction == Fraction(numerator, 2**bits)

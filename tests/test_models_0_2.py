@@ -64,6 +64,19 @@ def test_a_model_is_written_anew_and_says_the_same(name, tmp_path):
     assert again.certificate_ == model.certificate_
 
 
+def test_the_first_cut_of_the_first_feature_is_read_as_a_cut(tmp_path):
+    """Its number is the one behind those of the multiway splits."""
+    document, arrays = read_archive(FOLDER / "splits.hedgerow")
+    features, model = len(SAID["columns"]), hr.load(FOLDER / "splits.hedgerow").model_
+    path = tmp_path / "moved.hedgerow"
+    write_archive(path, document, {**arrays, "test": np.where(arrays["test"] > features, features, arrays["test"])})
+    moved = hr.load(path).model_
+    assert sum(len(term.cuts) for term in model.terms) > 1
+    for before, after in zip(model.terms, moved.terms, strict=True):
+        assert [(cut.by, cut.code) for cut in after.cuts] == [(0, 0)] * len(before.cuts)
+        assert np.array_equal(after.votes, before.votes)
+
+
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [

@@ -10,10 +10,14 @@ from scipy.special import expit
 import hedgerow as hr
 from hedgerow.additive import curves, estimate
 from hedgerow.additive.curves import Response, _Errors, curve_of
-from hedgerow.additive.estimate import Measured, estimated
+from hedgerow.additive.estimate import Measured, Visits, as_one_curve, estimated
+from hedgerow.additive.losses import Logistic
+from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.round import Term
 from hedgerow.curator import Cut
 from hedgerow.mechanisms import broad_basis
+from hedgerow.parameters import UNIT
+from hedgerow.schema import Encoder
 
 SURE = 1.645  # deviations of a band of 90 %
 PLACES = (np.arange(1020) + 0.5) / 1020
@@ -83,6 +87,31 @@ def test_errors_are_what_each_noisy_sum_does_to_the_curve(covariance):
             alone, curve = alone + step, curve + step
         total[:, column] = curve
     np.testing.assert_allclose(errors.covariance[:codes, :codes], total @ total.T, atol=1e-12)
+
+
+def test_bands_pool_the_visits_that_the_fit_pools(monkeypatch):
+    """Where a curve moved, both begin anew with the last visit, however many there were before."""
+    encoder, loss = (
+        Encoder(hr.Schema({"a": hr.Numeric(0, 1, (np.arange(1, 12) / 12).tolist())}, [0, 1]), 255),
+        Logistic(2, True),
+    )
+    codes, generator, pooled = int(encoder.n_codes[0]), np.random.default_rng(3), []
+    for module in (estimate, curves):
+        monkeypatch.setattr(
+            module, "as_one_curve", lambda pool, **named: pooled.append(len(pool)) or as_one_curve(pool, **named)
+        )
+    shape, visits, curve, terms = np.linspace(-1, 1, codes)[:, None], Visits(), np.zeros((codes, 1)), []
+    for wanted in [shape] * 3 + [-shape] * 3:
+        gradient = 200 * (wanted - curve) + generator.normal(0, 40, shape.shape)
+        sums = UNIT * np.hstack([gradient, np.full_like(gradient, 200 * loss.curvature)])
+        term = Term((), 0, np.zeros((1, codes, 1), np.int64), np.rint(sums).astype(np.int64)[None], 40 * UNIT)
+        _, steps = visits.steps(0, term.measured(loss.curvature), curve, numeric=True)
+        terms.append(replace(term, votes=loss.votes(steps)[None]))
+        curve = curve + terms[-1].steps[0]
+    of_fit = pooled.copy()
+    assert of_fit == [2, 3, 4, 2, 3]
+    assert np.all(curve_of(AdditiveModel(encoder, loss, np.zeros(1, np.int64), tuple(terms)), 0).deviation[:-1] > 0)
+    assert pooled == 2 * of_fit
 
 
 def schema_of(classes=2, cuts=None):

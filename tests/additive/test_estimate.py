@@ -1,6 +1,7 @@
 """From noisy sums to steps: posteriors beside their definitions, and what several visits of a feature say together."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -209,6 +210,30 @@ def test_steps_of_any_sums_are_finite(size, kind, cells):
             assert np.isfinite(found.steps).all()
             assert np.isfinite(found.evidence).all()
             assert found.steps.shape == gradient.shape
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_steps_by_cell_are_posterior_means_under_the_likeliest_normal_law(columns):
+    """Cells have as many groups as their own features need: what pads the shorter ones says nothing."""
+    generator, shape = np.random.default_rng(columns), (3, 6, columns)
+    used = np.arange(6) < np.array([6, 2, 4])[:, None]
+    curvature = generator.uniform(20, 60, shape) * used[..., None]
+    true = generator.normal(0, 0.5, (3, 1, columns)) + generator.normal(0, 0.2, shape)
+    gradient = (curvature * true + generator.normal(0, 8, shape)) * used[..., None]
+    best, expected = -np.inf, None
+    for own, level in product(estimate.CELL_SPREADS, estimate.LEVEL_SPREADS):
+        likely, means = 0.0, np.zeros(shape)
+        for (cell, row), k in product(enumerate(used), range(columns)):
+            said, known = gradient[cell, row, k], curvature[cell, row, k]
+            prior = COMMON**2 * (own**2 * np.eye(len(known)) + level**2)
+            law = np.diag(known) @ prior @ np.diag(known) + np.diag(known + 3.0**2)
+            likely += multivariate_normal(np.zeros(len(known)), law).logpdf(said)
+            means[cell, row, k] = prior @ np.diag(known) @ np.linalg.solve(law, said)
+        if likely > best:
+            best, expected = likely, means
+    steps = estimate.steps_by_cell(Measured(gradient, curvature, 3.0, 0.0), used)
+    np.testing.assert_allclose(steps, expected, rtol=1e-9, atol=1e-12)
+    assert np.abs(steps).max() > 0.3
 
 
 # Several visits.

@@ -14,6 +14,7 @@ from hedgerow.additive.curves import curve_of, explained, pair_of
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rules
+from hedgerow.additive.regression import RegressionPlan, RegressionRules
 from hedgerow.additive.round import Term
 from hedgerow.additive.squared import Counts, Link, LogLink, LogOutcome, Poisson, Squared, counts_of_residuals
 from hedgerow.additive.starts import MOST_VOTES, StartVotes, codes_in, start_on, together
@@ -271,6 +272,23 @@ def test_what_adds_up_must_be_the_same():
         start_on(
             model, Encoder(hr.Schema(FINE, outcome=hr.Numeric(0.5, 10)), 255), Squared(1, 1.0, 1.0, 500, Link(grid))
         )
+
+
+@pytest.mark.parametrize("regressor", [False, True])
+def test_what_is_queried_before_rounds_costs_the_shares_that_the_proofs_state(regressor):
+    """docs/proofs/hedgerow.md and regression.md state them, but a regressor's histogram of outcomes follows the noise."""
+    if regressor:
+        grid = OutcomeGrid(0.0, 10.0, 1 << 20)
+        schema = hr.Schema(FEATURES, outcome=hr.Numeric(0, 10))
+        rules, plan_of, start = RegressionRules(), RegressionPlan, regression(Squared, Link, grid)
+        shares = {"of the start": 0.02, "fine bins": 0.025, "of absolute residuals": 5 * 0.01}
+    else:
+        rules, plan_of, start, schema = Rules(), AdditivePlan, model_of((2,), by_cell=()), schema_of()
+        shares = {"the model starts with": 0.02, "fine bins": 0.02, "the start lacks": 0.02}
+    plan = plan_of(rules, schema, Claim(Fraction(1)), rounds=None, bins=None, init=start)
+    for words, share in shares.items():
+        costs = [float(event.epsilon) for event in plan._initial_queries.event.parts if words in event.purpose]
+        assert sum(costs) == pytest.approx(share, rel=1e-6), words
 
 
 def test_a_plan_in_other_bins_refuses_no_start_that_the_plan_itself_takes():

@@ -17,7 +17,12 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["Patch", "Patchable", "changed_kernels", "compile_quickly", "patch_of"]
+__all__ = ["CompiledError", "Patch", "Patchable", "changed_kernels", "compile_quickly", "patch_of"]
+
+
+class CompiledError(RuntimeError):
+    """A kernel was compiled before its change."""
+
 
 Name = tuple[str, int]  # of a function: its qualified name and its first line
 
@@ -31,7 +36,7 @@ class Patch:
     constants: Mapping[str, str]
 
     def apply(self, module: Patchable) -> None:
-        """Replace code and values. Raises KeyError where a function is not found."""
+        """Replace code and values. Raises KeyError where a function is not found, CompiledError where it is too late."""
         for name, code in self.codes.items():
             for function in module.functions[name]:
                 function.__code__ = code
@@ -153,7 +158,7 @@ def _uncompile(kernel: Any) -> None:
     from numba.core.caching import NullCache
 
     if kernel.overloads:
-        raise RuntimeError(f"{kernel} was compiled before its change")
+        raise CompiledError(f"{kernel} was compiled before its change")
     kernel._cache = NullCache()
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from imports import import_changed
 from order import KERNEL_PATIENCE, PATIENCE, Order
-from patches import Patch, Patchable, compile_quickly, patch_of
+from patches import CompiledError, Patch, Patchable, compile_quickly, patch_of
 from reach import ROOT, Reach, SeenSoFar
 
 __all__ = ["Change", "Outcome", "Trials", "prepare"]
@@ -282,7 +282,7 @@ def _patch_and_run(trials: Trials, module: Patchable, change: Change, session: A
         compile_quickly()
     try:
         change.patch.apply(module)
-    except KeyError:  # a function that is not found says nothing of the change
+    except (KeyError, CompiledError):  # a function that is not found, or compiled, says nothing of the change
         raise
     except Exception as error:  # a constant that has no value
         os.write(1, f"it cannot be imported: {type(error).__name__}\n".encode())

@@ -103,6 +103,20 @@ def test_a_changed_kernel_is_compiled_anew_with_its_callers_and_leaves_no_trace(
     assert {number: state for number, (state, _) in again.items()} == {0: "failed", 1: "passed"}
 
 
+@pytest.mark.full
+def test_a_kernel_that_is_compiled_as_tests_are_collected_is_changed_before(outcomes, made_up):
+    file, name = made_up
+    file.write_text(
+        "import numpy as np\n"
+        "from hedgerow.mechanisms.kernels import _rotated\n"
+        "TURNED = _rotated(np.uint32(1), np.uint32(8))\n"
+        "def test_turned():\n    assert TURNED == 1 << 8\n"
+    )
+    changes = ("32 - left", "32 + 0 - left"), ("word << left)", "word << left << left)")
+    found = outcomes(COINS[0], f"{name}::test_turned", *changes)
+    assert {number: state for number, (state, _) in found.items()} == {0: "passed", 1: "failed"}
+
+
 EXACT = "privacy/exact.py", "tests/privacy/test_exact_numbers.py::test_a_text_is_as_long_as_the_limit_and_no_longer"
 
 

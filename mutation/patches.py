@@ -17,11 +17,11 @@ from itertools import zip_longest
 from types import CodeType, FunctionType
 from typing import Any
 
-__all__ = ["CompiledError", "Patch", "Patchable", "changed_kernels", "compile_quickly", "patch_of"]
+__all__ = ["ConstantError", "Patch", "Patchable", "changed_kernels", "compile_quickly", "patch_of"]
 
 
-class CompiledError(RuntimeError):
-    """A kernel was compiled before its change."""
+class ConstantError(Exception):
+    """A changed constant has no value: its expression raises what is named here."""
 
 
 Name = tuple[str, int]  # of a function: its qualified name and its first line
@@ -36,12 +36,15 @@ class Patch:
     constants: Mapping[str, str]
 
     def apply(self, module: Patchable) -> None:
-        """Replace code and values. Raises KeyError where a function is not found, CompiledError where it is too late."""
+        """Replace code and values. Raises KeyError where a function is not found, ConstantError where there is no value."""
         for name, code in self.codes.items():
             for function in module.functions[name]:
                 function.__code__ = code
         for constant, statement in self.constants.items():
-            _assign(sys.modules[module.name], constant, statement)
+            try:
+                _assign(sys.modules[module.name], constant, statement)
+            except Exception as error:
+                raise ConstantError(type(error).__name__) from error
         for kernel in self.kernels:
             _uncompile(getattr(sys.modules[module.name], kernel))
 
@@ -154,11 +157,13 @@ def _bodies(code: CodeType) -> Iterator[tuple[Name, CodeType]]:
 
 
 def _uncompile(kernel: Any) -> None:
-    """Make a kernel compile anew, neither from the cache, which holds the true one, nor into it."""
+    """Make a kernel compile anew, neither from the cache, which holds the true one, nor into it; plain functions need nothing."""
     from numba.core.caching import NullCache
 
+    if not hasattr(kernel, "overloads"):
+        return
     if kernel.overloads:
-        raise CompiledError(f"{kernel} was compiled before its change")
+        raise RuntimeError(f"{kernel} was compiled before its change")
     kernel._cache = NullCache()
 
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from imports import import_changed
 from order import KERNEL_PATIENCE, PATIENCE, Order
-from patches import CompiledError, Patch, Patchable, compile_quickly, patch_of
+from patches import ConstantError, Patch, Patchable, compile_quickly, patch_of
 from reach import ROOT, Reach, SeenSoFar
 
 __all__ = ["Change", "Outcome", "Trials", "prepare"]
@@ -145,7 +145,7 @@ class Trials:
         return Order(list(seen) if names is None else names, seen)
 
     def _imported(self, change: Change) -> Outcome:
-        files = self.files_of(change, self._known())[:NEAREST_IMPORTED]
+        files = self.files_of(change, self._known())[: None if change.tests else NEAREST_IMPORTED]
         found = _in_a_process(partial(self._import_and_run, change, change.after, files), 2 * self.budget)
         self._seen.update_from(self.reach)
         if found.state in ("failed", "hung") and found.by:
@@ -282,10 +282,8 @@ def _patch_and_run(trials: Trials, module: Patchable, change: Change, session: A
         compile_quickly()
     try:
         change.patch.apply(module)
-    except (KeyError, CompiledError):  # a function that is not found, or compiled, says nothing of the change
-        raise
-    except Exception as error:  # a constant that has no value
-        os.write(1, f"it cannot be imported: {type(error).__name__}\n".encode())
+    except ConstantError as error:  # a function that is not found, or was compiled, says nothing of the change
+        os.write(1, f"it cannot be imported: {error}\n".encode())
         return 1
     return _run(trials, session, order, change.chosen(order), KERNEL_PATIENCE if change.patch.kernels else PATIENCE)
 

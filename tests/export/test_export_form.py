@@ -52,6 +52,20 @@ def test_a_type_that_other_programs_are_not_told_of_is_refused():
         readings_of(Encoder(schema, 4))
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        hr.Schema({"a\ud800": hr.Numeric(0, 1)}, classes=["no", "yes"]),
+        hr.Schema({"a": hr.Categorical(["x", "\ud800"])}, classes=["no", "yes"]),
+        hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "\ud800"]),
+    ],
+    ids=["name", "value", "class"],
+)
+def test_text_that_no_file_holds_is_refused(schema):
+    with pytest.raises(hr.SchemaError, match="UTF-8"):
+        readings_of(Encoder(schema, 4))
+
+
 def test_readings_are_plain_values():
     age, job, score = readings_of(Encoder(SCHEMA, 4))
     assert age == NumberReading("age", (25.0, 50.0, 75.0), (-9.0, 7.0))

@@ -112,7 +112,7 @@ def test_a_kernel_that_is_compiled_as_tests_are_collected_is_changed_before(outc
         "TURNED = _rotated(np.uint32(1), np.uint32(8))\n"
         "def test_turned():\n    assert TURNED == 1 << 8\n"
     )
-    changes = ("32 - left", "32 + 0 - left"), ("word << left)", "word << left << left)"), ("state[15]", "state[14]")
+    changes = ("32 - left", "32 + 0 - left"), ("word << left)", "word << left << left)"), ("state[15] =", "state[14] =")
     found = outcomes(COINS[0], f"{name}::test_turned", *changes)
     assert {number: state for number, (state, _) in found.items()} == {0: "passed", 1: "failed", 2: "passed"}
 

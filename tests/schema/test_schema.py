@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import math
 import pickle
@@ -51,6 +52,11 @@ SCHEMA = Schema({"age": AGE, "sex": Categorical(["Female", "Male"])}, ["<=50K", 
 def test_wrong_schemas_are_refused(make, words):
     with pytest.raises(SchemaError, match=words):
         make()
+
+
+def test_all_but_features_and_classes_are_passed_by_name():
+    parameters = inspect.signature(Schema).parameters.values()
+    assert [one.name for one in parameters if one.kind is not one.KEYWORD_ONLY] == ["features", "classes"]
 
 
 def test_what_a_schema_says():

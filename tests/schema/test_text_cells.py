@@ -132,6 +132,29 @@ def test_moments_are_those_of_the_plain_rule(cells, form, unit):
     )
 
 
+ASCII = list(map(chr, range(128)))
+
+
+def with_each_character(cells):
+    """These cells with each ASCII character before them, behind them and in them, once and twice."""
+    return [text for one in cells for mark in (*ASCII, *(2 * each for each in ASCII))
+            for text in (mark + one, one + mark, one[:1] + mark + one[1:])]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_numbers_with_any_character_are_those_of_the_plain_rule(form):
+    cells = with_each_character(["12", "1234", "-1.5", "1,25"])
+    expected = [number(cell) if form == PLAIN else form.number(cell) for cell in cells]
+    assert bits(form.numbers(texts(cells))) == bits(np.array(expected, dtype=float))
+
+
+@pytest.mark.parametrize("form", DATES, ids=str)
+def test_moments_with_any_character_are_those_of_the_plain_rule(form):
+    cells = with_each_character(["2024-05-06", "2024-05-06 07:08", "06.05.2024", "05/06/24 07:08"])
+    read = date_reader("second", [], form)
+    assert bits(read(texts(cells))) == bits(read(np.array(cells, dtype=object)))
+
+
 def test_the_kernel_reads_every_day():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("9999-12-31"), 17).astype(str).tolist()
     column = texts(days)

@@ -138,6 +138,10 @@ def test_blocks_make_one_table(parquet, monkeypatch):
     with open_table(parquet) as table:
         sizes = [len(block["age"]) for block in table.batches()]
     assert (sum(sizes), max(sizes)) == (60, 7)
+    monkeypatch.setattr(table_file, "BATCH_CELLS", 4 * len(columns) + 1)
+    with open_table(parquet) as table:
+        assert max(len(block["age"]) for block in table.batches()) == 4  # wide records come in fewer rows
+        assert max(len(block["age"]) for block in table.batches(["age"])) == 7
     np.testing.assert_equal({name: cells.to_pylist() for name, cells in read_table(parquet).items()}, columns)
 
 

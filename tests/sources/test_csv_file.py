@@ -113,6 +113,26 @@ def test_blocks_make_one_table(table, monkeypatch):
     assert table("a,b\n" + "".join(f"{i},{i}\n" for i in text)) == {"a": text, "b": text}
 
 
+@pytest.mark.parametrize("separator", [",", "||"])
+@pytest.mark.parametrize("least", [1, 2, 3, 7, 50])
+def test_buffers_make_one_table(table, monkeypatch, least, separator):
+    """The shortest ones hold less than a record, and end at each of its bytes."""
+    monkeypatch.setattr(csv_file, "BUFFER_BYTES", 1)
+    monkeypatch.setattr(csv_file, "LEAST_LINES", least)
+    cells = ["x" * length for length in range(40)] + [
+        "\u00e9\u20ac\U0001f333" * 3,
+        "a\nb",
+        'say "no"',
+        "1,2",
+        "y" * 500,
+        "z",
+    ]
+    rows = list(zip(cells, reversed(cells), strict=True))
+    text = "".join(separator.join('"' + cell.replace('"', '""') + '"' for cell in row) + "\n" for row in rows)
+    found = table(f"a{separator}b\n{text}", separator)
+    assert found == {"a": [row[0] for row in rows], "b": [row[1] for row in rows]}
+
+
 def test_no_records(table):
     assert table("a,b") == {"a": [], "b": []}
 

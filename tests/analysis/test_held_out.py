@@ -17,6 +17,7 @@ from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric
 from hedgerow.reading.cells import object_array
 from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.text_cells import joined
 
 SCHEMA = hr.Schema(
     {"row": hr.Numeric(0, 1000)},
@@ -84,6 +85,13 @@ def test_every_split_draws_anew():
     X, y = visits()
     found = {tuple(rows(hr.hold_out(X, y, 0.5, schema=SCHEMA).X_test)) for _ in range(3)}
     assert len(found) == 3
+
+
+def test_a_seeded_split_is_the_same_in_every_version():
+    given = {"row": np.arange(40)}, ["no"] * 40, 0.3
+    assert rows(hr.hold_out(*given, random_state=1).X_test) == [3, 8, 24, 26, 32, 35, 36, 38]
+    persons = [f"S-{row // 4}" for row in range(40)]
+    assert {row // 4 for row in rows(hr.hold_out(*given, groups=persons, random_state=1).X_test)} == {2, 3, 4, 5, 8}
 
 
 @pytest.mark.parametrize("by_person", [True, False])
@@ -182,6 +190,7 @@ COLUMNS = {
     "pandas by small integers": pd.Series([7, 8], index=pd.Index(np.array([1, 2], "u1")), name="who"),
     "pandas by pairs": pd.Series([7, 8], index=pd.MultiIndex.from_tuples([(1, "p"), (2, "q")]), name="who"),
     "pandas index": pd.Index([7, 8], name="who"),
+    "texts of a file": joined(["a", "b"]),
     "pandas array": pd.array([7, 8], dtype="Int64"),
     "polars integers": pl.Series("who", [7, 8]),
     "polars texts": pl.Series("who", ["a", "b"]),

@@ -60,6 +60,7 @@ def test_figures_are_those_of_the_records_but_for_noise_and_bins(model):
     residuals = y - model.predict(X)
     for share in (0.05, 0.5, 0.95):
         assert card.quantile(share) == pytest.approx(np.quantile(residuals, share), rel=0.05, abs=0.1)
+    assert card.quantile(0) <= card.quantile(0.01) <= card.quantile(0.99) <= card.quantile(1)
     found = card.calibration(5)
     p = model.predict(X)
     middle = (p > found.predicted[1]) & (p < found.predicted[3])
@@ -414,6 +415,9 @@ def test_cards_of_version_0_3_are_read_by_their_own_bins(model):
     card = evaluate(model, *sample(500, 3), epsilon=1)
     old = ResidualGrid.old(0, 100, 64)
     assert ResidualGrid.from_dict({"outcome": [0, 100], "bins": 64}) == old
+    assert old.ends == tuple(sorted({*range(0, 101, 10), *(100 / 2**halvings for halvings in range(1, 11))}))
+    assert ResidualGrid.old(-64, 36, 64).ends[:4] == (-64, -54, -44, -34)
+    assert {-32, -16, -8, -4, -2, -1, -1 / 16} <= set(ResidualGrid.old(-64, 36, 64).ends)
     values = {**card.to_dict(), "certificate": card.certificate_.to_dict(), "counts": np.ones(old.n_codes[0]).tolist()}
     for name in ("predictions", "centers", "variances"):
         del values[name]

@@ -85,6 +85,16 @@ def test_records_generalize_to_the_released_cells(model):
         assert np.corrcoef(records["n"], X_TEST["n"])[0, 1] > 0.3
 
 
+def test_groups_of_numbers_are_told_by_their_middles_and_cover_the_range(model):
+    columns = model.released_cells()[0]
+    assert {"n", "noise"} & set(columns)
+    for name in {"n", "noise"} & set(columns):
+        end = SCHEMA.features[name].low
+        for middle in np.unique(columns[name][~np.isnan(columns[name])]):
+            end = 2 * middle - end
+        assert end == pytest.approx(SCHEMA.features[name].high)
+
+
 def test_another_learner_can_be_trained_on_what_was_released():
     y = np.where(X["n"] > 4, "yes", "no")
     model = hr.DTDiffClassifier(epsilon=1, schema=SCHEMA, random_state=0).fit(X, y)
@@ -173,6 +183,13 @@ def test_shares_of_almost_exact_counts_are_the_cells_own():
     large = counts.sum(axis=1) > 50
     expected = counts[large] / counts[large].sum(axis=1, keepdims=True)
     np.testing.assert_allclose(shares[large], expected, atol=0.03)
+
+
+def test_a_class_without_records_has_what_the_surroundings_give_it_and_no_more():
+    model = hr.DTDiffClassifier(epsilon=10_000, schema=SCHEMA, random_state=0).fit(X, Y).model_
+    counts = np.maximum(model.counts, 0) * np.array([1, 0])
+    shares = class_shares(model.cuts, counts, 1e-9)
+    assert shares[:, 1].max() < 1 / counts.sum()  # half a record of all, shared out ever further
 
 
 def test_shares_under_much_noise_are_those_of_all_records():

@@ -110,6 +110,9 @@ def test_the_defaults_follow_from_the_budget():
         assert model.model_.forest.trees.levels.max() == levels
         assert len(model.model_.forest.roots) == 1
         assert np.all(model.model_.forest.candidates.arity == 2) == (epsilon >= 0.25)
+    for candidates, epsilon, levels in (("binary", 0.1, 3), ("multiway", 0.1, 3), ("multiway", 0.25, 4)):
+        model = hr.ForestClassifier(epsilon, schema=SCHEMA, candidates=candidates).fit(X, Y)
+        assert model.model_.forest.trees.levels.max() == levels
 
 
 def test_soft_votes_of_labels_are_refused():

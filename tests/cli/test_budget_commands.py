@@ -60,6 +60,7 @@ def test_show_and_list(created, run, train):
     assert "ceiling    epsilon 1.5, delta 0, add-remove" in shown
     assert "left       epsilon 0.5" in shown
     assert "finished   EDPRFClassifier  epsilon 1, delta 0" in shown
+    assert "  entries    1\n" in shown
     values = json.loads(run("budget", "show", *PATIENTS, "--json").stdout)
     assert (values["remaining"], values["entries"][0]["state"], values["head"]) == ("1/2", "finished", created.head)
     assert (

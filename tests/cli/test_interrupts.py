@@ -1,12 +1,13 @@
 """Ctrl-C in a destructor is heard all the same, and nobody's traceback is shown."""
 
 import logging
+import signal
 import subprocess
 import sys
 
 import pytest
 
-from hedgerow.cli import heard
+from hedgerow.cli import heard, main
 
 CODE = """\
 import _thread, sys, time, warnings, logging
@@ -58,6 +59,18 @@ def test_other_exceptions_in_destructors_and_other_logs_are_shown_as_before(caps
     finally:
         sys.unraisablehook = before
     assert logging.getLogger("sqlalchemy").handlers == []
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["no-such-command"]])
+def test_a_command_that_another_program_calls_leaves_its_signals_alone(arguments, capsys):
+    """Only a process of its own ignores Ctrl-C while it ends."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with pytest.raises(SystemExit):
+            main(arguments)
+        assert signal.getsignal(signal.SIGINT) is before
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_hooks_are_put_back_where_a_command_fails():

@@ -222,6 +222,17 @@ def test_many_values_few_whole_numbers_and_nothing(draft, tmp_path):
     assert "no cell holds anything" in line_about(result, "lists")
 
 
+def test_values_and_whole_numbers_are_few_below_ten_and_up_to_ten(draft, tmp_path):
+    jobs = ["guard"] * 9 + ["nurse"] * 10 + ["clerk"] * 91
+    lines = [f"{job},{i % 10},{i % 11},{'no' if i % 3 else 'yes'}" for i, job in enumerate(jobs)]
+    (tmp_path / "s.csv").write_text("\n".join(["job,ten,eleven,income", *lines, ""]), "utf-8")
+    result = draft("--target", "income")
+    assert "fewer than 10 records each: 'guard'" in line_about(result, "job")
+    assert "nurse" not in line_about(result, "job")
+    assert "only 10 whole numbers" in line_about(result, "ten")
+    assert "whole numbers" not in line_about(result, "eleven")
+
+
 def test_another_separator(draft, tmp_path):
     (tmp_path / "s.csv").write_text(survey().replace(",", ";"))
     assert hr.Schema.from_toml(draft("--separator", ";").stdout).target == "income"

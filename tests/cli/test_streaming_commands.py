@@ -99,7 +99,14 @@ def test_wrong_usage(pieces, train, is_refused, data, options, words):
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("64MiB", 2**26), ("1 GiB", 2**30), ("2gb", 2 * 10**9), ("0.5g", 5 * 10**8), ("67108864", 2**26)]
+    ("text", "size"),
+    [
+        ("67108864", 2**26),
+        *(("70000kB", 7 * 10**7), ("65536KiB", 2**26)),
+        *(("70mb", 7 * 10**7), ("64MiB", 2**26)),
+        *(("2gb", 2 * 10**9), ("0.5g", 5 * 10**8), ("1 GiB", 2**30)),
+        *(("1TB", 10**12), ("0.5TiB", 2**39)),
+    ],
 )
 def test_memory_is_read_in_usual_units(text, size):
     assert options._memory(text) == size

@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -471,3 +472,8 @@ def test_a_message_that_cannot_be_answered_leaves_the_owner_at_work(tmp_path, ca
 def test_an_app_has_the_files_that_flower_reads(tmp_path):
     commands.app.callback(tmp_path / "app")
     assert {path.name for path in (tmp_path / "app").iterdir()} == {"pyproject.toml", "coordinator.py", "owner.py"}
+    commands.app.callback(tmp_path / "app")  # the same files may be written again
+    (tmp_path / "app" / "owner.py").write_text("another program")
+    with pytest.raises(click.UsageError, match=r"has another owner\.py already"):
+        commands.app.callback(tmp_path / "app")
+    assert (tmp_path / "app" / "owner.py").read_text() == "another program"

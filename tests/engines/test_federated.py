@@ -524,11 +524,18 @@ def test_a_message_runs_no_code():
         _message('{"class": "engines.records:Records", "fields": {}}'),
         _message('{"class": "table.table:Callable", "fields": {}}'),
         _message('{"array": "|O", "shape": [1]}'),
+        _message("[" * 100_000 + "]" * 100_000),
     ):
         with pytest.raises(EngineError, match="not one of this version"):
             messages.unpacked(data)
     with pytest.raises(TypeError, match="no part of a query"):
         messages.packed(hr.Ledger(1))
+
+
+def test_owners_of_all_versions_derive_the_same_key_of_a_query():
+    """Otherwise their masks would not cancel."""
+    key = masks.key_of_query(bytes(range(32)), 7, bytes(range(32, 64)))
+    assert key.hex() == "666565153343f926f61d2c3c61df8bc0ee6242ff0ed554a4a6a0d8cde010f1b4"
 
 
 def _message(text):

@@ -28,6 +28,7 @@ from order import Words
 from packed import read_packed, write_packed
 from plant import Bug, Copy
 from reach import REACH, ROOT, SOURCE
+from trial import MARKS as MARKED
 from trial import Change, Outcome, Trials, prepare
 
 OUTCOMES = ROOT / "mutation" / "outcomes.xz"
@@ -171,7 +172,7 @@ def try_mutants(
 ) -> None:
     """Run the trials of mutants without a current outcome, and of survivors without a judgement.
 
-    Where tests are named, these alone are run, and they take what time they need.
+    Where tests are named, these alone are run, and they take what time they need; a test of a file, only if a trial may run it.
     """
     last, judged, words = dict(known), judgements(), Words(ROOT / "tests")
     packages = {every[mutant.module].package for mutant in mutants}
@@ -180,7 +181,8 @@ def try_mutants(
             del known[path, change]
     settled = {name for name, one in known.items() if one.state != "passed" or name in judged}
     waiting = [mutant for mutant in mutants if (mutant.module, mutant.change) not in settled]
-    trials = Trials(REACH, jobs, NAMED_BUDGET) if tests else Trials(REACH, jobs)
+    marks = "" if all("::" in test for test in tests) else MARKED  # a test that is named by itself is run
+    trials = Trials(REACH, jobs, NAMED_BUDGET, marks) if tests else Trials(REACH, jobs)
     for package, group in groupby(waiting, lambda mutant: every[mutant.module].package):
         some = list(group)
         print(f"{package}: {len(some)} mutants to try", flush=True)

@@ -17,6 +17,7 @@ import hedgerow
 from order import Order, Words
 from patches import changed_kernels, patch_of
 from reach import Seen, SeenSoFar
+from trial import Change
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(hedgerow.__file__).parent
@@ -246,6 +247,26 @@ def test_tests_that_noticed_changes_of_the_same_function_come_first_and_those_th
     assert order.of(["m.py:g"], [])[:3] == ["b", "a", "c"]
     assert order.of(["m.py:h"], []) == ["d"]
     assert order.of(["m.py/"], []) == []
+
+
+def test_named_tests_are_all_cases_of_a_test_and_all_tests_of_a_file():
+    order = Order(["a.py::test", "a.py::test[1]", "a.py::test_it", "b.py::C::test", "b.py::other", "c.py::test"], {})
+    for names, chosen in (
+        (("a.py::test",), order.names[:2]),
+        (("a.py::test[1]",), order.names[1:2]),
+        (("b.py", "a.py::test_it"), order.names[2:5]),
+    ):
+        assert Change("m.py", "m.py", "", "", (), tests=names).chosen(order) == chosen
+
+
+def test_a_copy_is_for_tests_that_are_named(monkeypatch, capsys):
+    pytest.importorskip("cosmic_ray", reason="it comes with the extra 'mutants'")
+    import run
+
+    monkeypatch.setattr(sys, "argv", ["run.py", "--copy"])
+    with pytest.raises(SystemExit):
+        run.main()
+    assert "--copy needs --tests" in capsys.readouterr().err
 
 
 def test_calls_are_seen_in_fixtures_and_caches_are_forgotten(tmp_path):

@@ -210,6 +210,38 @@ def test_labels_of_a_type_that_no_class_has_are_none():
     assert codes(hr.Records.from_batches(batches, label="label"), schema)[:, 1].tolist() == [0, -1]
 
 
+@pytest.mark.parametrize("labels", [["no"], ["no"] * 3])
+def test_columns_of_different_lengths_form_no_records(labels):
+    schema = hr.Schema({"a": hr.Numeric(0, 1)}, classes=["no", "yes"])
+    with pytest.raises(hr.EngineError, match="columns of different lengths"):
+        codes(hr.Records.from_batches([{"a": [0.5, 0.5], "label": labels}], label="label"), schema)
+
+
+def write_csv(frame, path):
+    frame.to_csv(path, index=False, sep=";", encoding="windows-1252")
+    return hr.Records.from_csv(path, label="label", separator=";", encoding="windows-1252")
+
+
+def write_parquet(frame, path):
+    frame.to_parquet(path)
+    return hr.Records.from_parquet(path, label="label")
+
+
+@pytest.mark.parametrize(
+    "make", [write_csv, write_parquet, lambda frame, path: hr.Records.from_batches(frame, label="label")]
+)
+def test_files_are_read_in_their_encoding_and_ignored_columns_not_at_all(make, tmp_path):
+    schema = hr.Schema(
+        {"c": hr.Categorical(["caf\u00e9", "bar"])}, classes=["no", "\u00f6fter"], ignore=["note", "absent"]
+    )
+    frame = pd.DataFrame(
+        {"c": ["caf\u00e9", "bar", "x"], "note": ["\u20ac", "b", "c"], "label": ["\u00f6fter", "no", "no"]}
+    )
+    assert codes(make(frame, tmp_path / "t"), schema).tolist() == [[0, 1], [1, 0], [3, 0]]
+    with pytest.raises(hr.EngineError, match="does not declare"):
+        codes(make(frame.rename(columns={"note": "remark"}), tmp_path / "t"), schema)
+
+
 REFUSALS = {
     "no column of labels": (lambda people, path: hr.Records.from_batches(people, label="none"), {}, "no column 'none'"),
     "no label named": (lambda people, path: hr.Records.from_batches(people), {}, "label="),

@@ -87,7 +87,7 @@ class Change:
     @property
     def dotted(self) -> str:
         """The module's name for an import."""
-        return ".".join(["hedgerow", *Path(self.module).with_suffix("").parts])
+        return ".".join(["hedgerow", *Path(self.module).with_suffix("").parts]).removesuffix(".__init__")
 
     @cached_property
     def patch(self) -> Patch | None:

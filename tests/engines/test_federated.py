@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from full_disks import full_disk
 from owners import CLASSES, OUTCOME, Owners, made_up
 from products import thinned
 from scipy.stats import kstest
@@ -351,6 +352,10 @@ def test_a_query_that_cannot_be_written_is_not_answered(tmp_path, monkeypatch):
         for _ in range(2):  # the second time it is no query that it knows already
             with pytest.raises(OSError, match="no space"):
                 west.handle(messages.packed(last))
+    for _ in range(2):  # a disk that takes a part of it
+        with full_disk(path.stat().st_size + 9), pytest.raises(OSError, match="could not be written whole"):
+            west.handle(messages.packed(last))
+    assert owner._entries(path.read_bytes()) == entries[:-1]
     assert np.array_equal(told(west, last)["vector"], asked[-1][1]["vector"])
     assert owner._entries(path.read_bytes()) == entries
 

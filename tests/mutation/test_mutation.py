@@ -249,6 +249,11 @@ def test_tests_that_noticed_changes_of_the_same_function_come_first_and_those_th
     assert order.of(["m.py/"], []) == []
 
 
+def test_a_package_is_changed_itself_and_no_copy_of_it():
+    names = {path: Change(path, path, "", "", ()).dotted for path in ("cli/__init__.py", "cli/audit.py", "texts.py")}
+    assert list(names.values()) == ["hedgerow.cli", "hedgerow.cli.audit", "hedgerow.texts"]
+
+
 def test_named_tests_are_all_cases_of_a_test_and_all_tests_of_a_file():
     order = Order(["a.py::test", "a.py::test[1]", "a.py::test_it", "b.py::C::test", "b.py::other", "c.py::test"], {})
     for names, chosen in (

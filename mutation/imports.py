@@ -32,7 +32,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         spec = importlib.util.find_spec(name)
         assert spec is not None
         assert spec.origin is not None
-        return importlib.util.spec_from_loader(name, _Loader(self.source, Path(spec.origin)), origin=spec.origin)
+        found = importlib.util.spec_from_loader(name, _Loader(self.source, Path(spec.origin)), origin=spec.origin)
+        assert found is not None
+        found.submodule_search_locations = spec.submodule_search_locations  # of a package
+        return found
 
 
 class _Loader(importlib.abc.Loader):

@@ -88,6 +88,15 @@ def test_a_worker_that_is_lost_meanwhile_is_not_asked(held, monkeypatch):
     assert groups(shares) == {}
 
 
+def test_what_workers_encode_for_a_fit_that_ends_is_called_off(held, monkeypatch):
+    cluster, shares = held
+    called_off = []
+    monkeypatch.setattr(cluster, "cancel", lambda futures: called_off.extend(one.key for one in futures), raising=False)
+    DaskEngine(cluster, "table", shares, 6, 9.0, Silent()).close()
+    assert called_off == [str(place) for place in range(6)]
+    assert shares._rows == {}
+
+
 PARTITIONS, WORKERS = 5, 3
 LOST = ("worker", "answers", "answer", "partition")  # before a query, or after it was counted
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("distributed")
 
-from hedgerow.engines.cluster import RETRIES, Timeout, WorkerShares
+from hedgerow.engines.cluster import RETRIES, Timeout, WorkerShares, gathered
 from hedgerow.engines.dask import DaskEngine
 from hedgerow.engines.local import Partial, Silent, combined
 from hedgerow.errors import EngineError
@@ -95,6 +95,24 @@ def test_what_workers_encode_for_a_fit_that_ends_is_called_off(held, monkeypatch
     DaskEngine(cluster, "table", shares, 6, 9.0, Silent()).close()
     assert called_off == [str(place) for place in range(6)]
     assert shares._rows == {}
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for_for_ever(monkeypatch):
+    """Its worker has it and stops; the others' answers are taken."""
+    waited = []
+
+    class Made(Future):
+        def result(self, timeout=None):
+            waited.append(timeout)
+            if self.found is None:
+                raise TimeoutError
+            return self.found
+
+    monkeypatch.setattr("distributed.wait", lambda futures, **_: SimpleNamespace(done=set(futures)))
+    futures = [Made("a", 1), Made("b"), Made("c", 2)]
+    assert sorted(found for _, found in gathered(futures, Timeout(9.0))) == [1, 2]
+    assert len(waited) == 3
+    assert all(timeout is not None and 0 < timeout <= 9 for timeout in waited)
 
 
 PARTITIONS, WORKERS = 5, 3

@@ -115,8 +115,9 @@ class _Tally:
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         markers = (*missing, *feature.missing)
         self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
-        as_text = isinstance(feature, Categorical) and feature.as_text
-        self._reader = CategoryReader(self.values, markers, as_text=as_text)
+        self._reader = CategoryReader(
+            self.values, markers, as_text=isinstance(feature, Categorical) and feature.as_text
+        )
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
         self._undeclared: Counter[str] = Counter()

@@ -103,9 +103,8 @@ class SchemaReport:
         yield f"\n{LEGEND}"
 
     def __str__(self) -> str:
-        lines = [NOT_PRIVATE, f"\nrecords: {self.records}", *self.table()]
-        lines += ["", *(f"WARNING: {finding}" for finding in self.findings)] if self.findings else []
-        return "\n".join(lines)
+        warnings = ["", *(f"WARNING: {finding}" for finding in self.findings)] if self.findings else []
+        return "\n".join([NOT_PRIVATE, f"\nrecords: {self.records}", *self.table(), *warnings])
 
 
 class _Tally:
@@ -115,9 +114,8 @@ class _Tally:
         self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
         markers = (*missing, *feature.missing)
         self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
-        self._reader = CategoryReader(
-            self.values, markers, as_text=isinstance(feature, Categorical) and feature.as_text
-        )
+        as_text = isinstance(feature, Categorical) and feature.as_text
+        self._reader = CategoryReader(self.values, markers, as_text=as_text)
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
         self._undeclared: Counter[str] = Counter()

@@ -382,7 +382,7 @@ class CategoryReader:
         if isinstance(cells, CodedTexts):
             return cells.through(self._codes_of_texts)
         codes = np.empty(len(cells), dtype=np.int32)
-        look_up(*cells.places, *self._known[cells.decode is REPLACING], self.missing, codes)
+        look_up(*cells.given, *self._known[cells.decode is REPLACING], self.missing, codes)
         return cells.fill(codes, codes < 0, self.code)
 
     def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:

@@ -192,7 +192,7 @@ def arrow_texts(column: Any) -> Texts:
         first, last = block.offset, block.offset + len(block)
     _, places, text = block.buffers()
     wide = np.int32 if block.type == pyarrow.string() else np.int64
-    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1].astype(np.int64)
+    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1]
     return _texts(text or b"", offsets[:-1], offsets[1:], absent)
 
 

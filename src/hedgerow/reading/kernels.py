@@ -184,11 +184,11 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
 
 
 @compiled
-def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, missing, out):
+def look_up(data, starts, stops, known, words, lengths, begins, codes, factor, shift, missing, out):
     """Write the code of each cell that is a known text byte by byte, -1 for another one, ``missing`` for one without text.
 
-    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), shift: the table of
-    ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
+    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), factor, shift: the table
+    of ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
     """
     for row in range(len(starts)):
         start, stop = starts[row], stops[row]
@@ -200,12 +200,14 @@ def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, mi
         key = end ^ np.uint64(length)
         if length > 8:
             key ^= _word(data, np.uint64(start)) * np.uint64(FACTOR)
-        slot = (key * np.uint64(FACTOR)) >> np.uint64(shift)
-        code = -1
-        while lengths[slot] >= 0:
-            begin = begins[slot]
-            if words[slot] == end and lengths[slot] == length and _same(data, start, known, begin, length):
-                code = codes[slot]
+        slot = (key * factor) >> np.uint64(shift)
+        code = np.int32(-1)
+        while True:
+            if words[slot] == end and lengths[slot] == length:
+                if length <= 8 or _same(data, start, known, begins[slot], length):
+                    code = codes[slot]
+                    break
+            elif lengths[slot] < 0:
                 break
             slot += np.uint64(1)
         out[row] = code

@@ -16,6 +16,7 @@ from hedgerow.reading.kernels import FACTOR, POWERS, find_distinct, read_moments
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
 PIECE, MOST_JOINED = 256, 1 << 26  # cells that are joined at once, and bytes of all
+FACTORS = 32  # up to which a table of texts is tried
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -35,25 +36,30 @@ class Texts:
     ) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         arrays: tuple[npt.NDArray[Any], ...] = data, starts, stops
-        self.places = tuple(map(_fixed, arrays))
+        self.given = tuple(map(_fixed, arrays))
         self.decode = decode
 
+    @lazy
+    def places(self) -> tuple[npt.NDArray[Any], ...]:
+        data, *ends = self.given
+        return data, *(_fixed(end.astype(np.int64, copy=False)) for end in ends)
+
     def __len__(self) -> int:
-        return len(self.places[1])
+        return len(self.given[1])
 
     @property
     def shape(self) -> tuple[int]:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        data, starts, stops = self.places
+        data, starts, stops = self.given
         return Texts(data, starts[rows], stops[rows], self.decode)
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | None]:
-        data, starts, stops = self.places
+        data, starts, stops = self.given
         places, raw, decode = zip(starts.tolist(), stops.tolist(), strict=True), data.data, self.decode
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
@@ -129,8 +135,8 @@ class CodedTexts(Texts):
         self.values, self.codes, self.decode = values, codes, values.decode
 
     @lazy
-    def places(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.values[self.codes].places
+    def given(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.values[self.codes].given
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -168,21 +174,26 @@ def joined(cells: Sequence[Any]) -> Texts | None:
 
 
 def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
-    bits = max(4, (4 * len(known)).bit_length())
-    slots = (1 << bits) + len(known) + 1
-    words, lengths = np.zeros(slots, dtype=np.uint64), np.full(slots, -1, dtype=np.int64)
-    begins, codes = np.zeros(slots, dtype=np.int64), np.full(slots, -1, dtype=np.int32)
+    texts, shift = [text for text, _ in known], 64 - max(4, (8 * len(known)).bit_length())
+    heads = (int.from_bytes(text[:8], "little") * FACTOR % 2**64 if len(text) > 8 else 0 for text in texts)
+    ends = [int.from_bytes(text[-8:].rjust(8, b"\0"), "little") for text in texts]
+    keys = np.array([end ^ len(text) ^ head for text, end, head in zip(texts, ends, heads, strict=True)], dtype=np.uint64)
+    for odd in range(1, FACTORS, 2):  # the first that gives each text a slot of its own, or the last
+        factor = np.uint64(FACTOR * odd % 2**64)
+        first_slots = ((keys * factor) >> np.uint64(shift)).astype(np.int64)
+        if len(np.unique(first_slots)) == len(texts):
+            break
+    size = (1 << (64 - shift)) + len(texts) + 1
+    words, lengths = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=np.int64)
+    begins, codes = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int32)
     begin = 0
-    for text, code in known:
-        end, head = (int.from_bytes(part, "little") for part in (text[-8:].rjust(8, b"\0"), text[:8]))
-        key = (end ^ len(text) ^ (head * FACTOR if len(text) > 8 else 0)) * FACTOR % 2**64
-        slot = key >> (64 - bits)
+    for (text, code), end, slot in zip(known, ends, first_slots.tolist(), strict=True):
         while lengths[slot] >= 0:
             slot += 1
         words[slot], lengths[slot], begins[slot], codes[slot] = end, len(text), begin, code
         begin += len(text)
-    data = np.frombuffer(b"".join(text for text, _ in known) + bytes(8), dtype=np.uint8)
-    return data, words, lengths, begins, codes, 64 - bits
+    data = np.frombuffer(b"".join(texts) + bytes(8), dtype=np.uint8)
+    return data, words, lengths, begins, codes, factor, shift
 
 
 def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -206,7 +217,7 @@ def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:
 
 
 def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
+    view = array.view() if array.flags.c_contiguous and array.flags.aligned else array.copy()
     view.flags.writeable = False
     return view
 

@@ -206,6 +206,37 @@ def test_objects_are_read_alike_whatever_is_beside_them(cells):
         assert bits(numbers(objects)[: len(cells)]) == bits(np.array([number(cell) for cell in cells], dtype=float))
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_objects_are_read_alike_where_python_keeps_them_and_elsewhere(known, monkeypatch):
+    assert text_cells.layout()  # of each Python that is tested
+    if not known:
+        monkeypatch.setattr(text_cells, "layout", lambda: ())
+    kind = type("Kind", (str,), {})
+    cells = [
+        str(1.5),
+        "a" * 500,
+        "",
+        "\0",
+        "x\xe9",
+        "\u20ac",
+        "\ud800",
+        kind("a"),
+        1.5,
+        -0.0,
+        np.float64(2),
+        7,
+        10**400,
+        None,
+        b"a",
+    ]
+    reader = CategoryReader(["a" * 500, "x\xe9", "\u20ac", "a", 1.5, 7])
+    for beside in ([], ["text"] * 9, [2.5] * 9, ["\xe9"] * 9, [None] * 9):
+        for some in (cells, cells[:3], cells[:6], cells[8:10], cells[8:]):
+            objects = np.array([*some, *beside, None], dtype=object)[:-1]
+            assert reader.codes(objects).tolist() == [reader.code(cell) for cell in objects]
+            assert bits(numbers(objects)) == bits(np.array([number(cell) for cell in objects], dtype=float))
+
+
 LONG = [
     f"{first}{middle}{last}"
     for first in ("", "begin it")

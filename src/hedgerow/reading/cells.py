@@ -31,8 +31,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from itertools import repeat
-from operator import is_
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -41,8 +39,17 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
 from hedgerow.arrays import lazy
-from hedgerow.reading.kernels import look_up
-from hedgerow.reading.text_cells import NO_TEXTS, REPLACING, CodedTexts, Texts, by_object, joined, ready, spelling_table
+from hedgerow.reading.kernels import ASCII, FLOAT, look_up
+from hedgerow.reading.text_cells import (
+    REPLACING,
+    CodedTexts,
+    Texts,
+    by_object,
+    joined,
+    read_plain,
+    ready,
+    spelling_table,
+)
 
 Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
@@ -59,7 +66,9 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64)))
+CASTABLE = frozenset({FLOAT}).union(
+    map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))
+)
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
@@ -233,33 +242,38 @@ class Rule:
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
-        cells = objects.tolist()
-        if 2 * len(set(map(id, cells[:SAMPLE]))) < min(SAMPLE, len(cells)):  # each object is read once
+        if 2 * len(set(map(id, objects[:SAMPLE].tolist()))) < min(SAMPLE, len(objects)):  # each object is read once
             firsts, places = by_object(objects)
             return self._objects(objects[firsts])[places]
-        texts = joined(cells)
-        if texts is not None:
+        kinds, values, texts = read_plain(objects)
+        is_text = kinds == ASCII
+        if is_text.all():
             return self._texts(texts)
-        self._texts(NO_TEXTS)  # no record decides whether a kernel runs
-        if (found := self._cast(objects)) is not None:
-            return found
-        is_text = np.fromiter(map(is_, map(type, cells), repeat(str)), dtype=np.bool_, count=len(cells))
-        texts, others = joined(objects[is_text].tolist()), objects[~is_text]
-        if texts is None:  # one of them is half of a surrogate pair, or has a zero byte
-            return self.each(objects)
-        result = np.empty(len(cells), dtype=self.dtype)
-        result[is_text] = self._texts(texts)
-        found = self._cast(others)
-        result[~is_text] = self.each(others) if found is None else found
+        of_texts = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
+        is_number = (kinds == FLOAT) & self._floats
+        if is_number.all():
+            return self._numbers(values)
+        result = np.empty(len(objects), dtype=self.dtype)
+        result[is_text] = of_texts
+        if (is_text | is_number).all():
+            result[is_number] = self._numbers(values[is_number])
+        else:
+            result[~is_text] = self._others(objects[~is_text], kinds[~is_text])
         return result
 
-    def _cast(self, objects: Array) -> Array | None:
-        """Return how objects that are numbers are read, or None if casting them together could run code of their own."""
-        types = [*map(type, objects.tolist())]
-        if self._floats and (all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types))):
-            with suppress(Exception), np.errstate(all="ignore"):
+    def _others(self, objects: Array, kinds: npt.NDArray[np.uint64]) -> Array:
+        is_text = kinds == id(str)
+        if is_text.any():
+            texts, result = joined(objects[is_text].tolist()), np.empty(len(objects), dtype=self.dtype)
+            if texts is None:  # one of them is half of a surrogate pair, or has a zero byte
+                return self.each(objects)
+            result[is_text] = self._texts(texts)
+            result[~is_text] = self._others(objects[~is_text], kinds[~is_text])
+            return result
+        if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
+            with suppress(Exception), np.errstate(all="ignore"):  # such as a whole number that no float is near
                 return self._numbers(objects.astype(np.float64))
-        return None
+        return self.each(objects)
 
 
 def number_rule(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from hedgerow.arrays import compiled
 
@@ -13,6 +18,7 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
+ASCII, FLOAT = 1, 2  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 
@@ -211,6 +217,44 @@ def look_up(data, starts, stops, known, words, lengths, begins, codes, factor, s
                 break
             slot += np.uint64(1)
         out[row] = code
+
+
+@intrinsic
+def _memory(context, address):
+    """Return the eight bytes at an address, which must be those of an object that is held."""
+
+    def load(context, builder, signature, given):
+        return builder.load(builder.inttoptr(given[0], ir.IntType(64).as_pointer()))
+
+    return types.uint64(types.uint64), load
+
+
+@partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
+def read_objects(objects, layout, kinds, numbers, starts, stops, data):
+    """Read floats and text of ASCII where Python keeps them, and return how many bytes all text has.
+
+    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``. OUT kinds (cells,): ``FLOAT``, ``ASCII`` or
+    the address of the object's type; numbers (cells,): the bits of floats; starts stops (cells,): the place of text in data;
+    data (bytes,): as much text as it holds.
+    """
+    of_float, of_text, head, state, flags, first = layout
+    size, room = np.uint64(0), np.uint64(len(data))
+    for row in range(len(objects)):
+        at = objects[row]
+        kind = _memory(at + head - WORD) if at != np.uint64(0) else at
+        kinds[row] = kind
+        if kind == of_float:
+            kinds[row], numbers[row] = FLOAT, _memory(at + head)
+        elif kind == of_text and _memory(at + state) & flags == flags:
+            length = _memory(at + head)
+            kinds[row], starts[row], stops[row] = ASCII, size, size + length
+            if size + length + WORD <= room:
+                for begin in range(np.uint64(0), length, WORD):  # whole words, in which at least one byte is the text's
+                    word, to = _memory(at + first + begin), size + begin
+                    for byte in range(np.uint64(8)):
+                        data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
+            size += length
+    return size
 
 
 @compiled

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_uint8
+from ctypes import c_double, c_size_t, c_uint32, c_uint64, string_at
 from functools import cache, partial
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import lazy
-from hedgerow.reading.kernels import FACTOR, POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.reading.kernels import ASCII, FACTOR, POWERS, find_distinct, read_moments, read_numbers, read_objects
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
 PIECE, MOST_JOINED = 256, 1 << 26  # cells that are joined at once, and bytes of all
+USUAL_BYTES = 32  # of a text among objects
 FACTORS = 32  # up to which a table of texts is tried
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
@@ -177,7 +179,9 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
     texts, shift = [text for text, _ in known], 64 - max(4, (8 * len(known)).bit_length())
     heads = (int.from_bytes(text[:8], "little") * FACTOR % 2**64 if len(text) > 8 else 0 for text in texts)
     ends = [int.from_bytes(text[-8:].rjust(8, b"\0"), "little") for text in texts]
-    keys = np.array([end ^ len(text) ^ head for text, end, head in zip(texts, ends, heads, strict=True)], dtype=np.uint64)
+    keys = np.array(
+        [end ^ len(text) ^ head for text, end, head in zip(texts, ends, heads, strict=True)], dtype=np.uint64
+    )
     for odd in range(1, FACTORS, 2):  # the first that gives each text a slot of its own, or the last
         factor = np.uint64(FACTOR * odd % 2**64)
         first_slots = ((keys * factor) >> np.uint64(shift)).astype(np.int64)
@@ -196,12 +200,56 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
     return data, words, lengths, begins, codes, factor, shift
 
 
-def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _addresses(objects: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+    """Return the addresses of the objects of a contiguous array, in its own memory."""
+    return np.frombuffer((c_uint64 * len(objects)).from_address(objects.ctypes.data), dtype=np.uint64)
+
+
+def by_object(objects: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
-    cells = np.ascontiguousarray(cells)
-    pointers: Any = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
-    starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
-    return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
+    objects = np.ascontiguousarray(objects)
+    starts = np.arange(0, objects.nbytes, objects.itemsize, dtype=np.int64)
+    return Texts(_addresses(objects).view(np.uint8), starts, starts + objects.itemsize).numbered()
+
+
+@cache
+def layout() -> tuple[np.uint64, ...]:
+    """Return where this Python keeps the value of a float and the text of a str of ASCII, as ``read_objects`` takes it.
+
+    Nothing is returned if it is not where known versions keep it: after the head, with two bits that mark such a str. The first
+    of them is not set in an object of a derived class, and the second in a str of other letters. A Python without an interpreter
+    lock has a longer head.
+    """
+    head, first, plain = object.__basicsize__, getsizeof("") - 1, str(12345)
+    others = "\xe9" + str(1234), type("Derived", (str,), {})(plain)
+    marks = [c_uint32.from_address(id(text) + head + 16).value for text in (plain, *others)]
+    flags = [3 << bit for bit in (5, 19) if [mark >> bit & 3 for mark in marks] == [3, 1, 2]]
+    is_known = (
+        head == 16
+        and [c_size_t.from_address(id(one) + head - 8).value for one in (plain, 1.5)] == [id(str), id(float)]
+        and c_double.from_address(id(1.5) + head).value == 1.5
+        and c_size_t.from_address(id(plain) + head).value == len(plain)
+        and string_at(id(plain) + first, len(plain)) == plain.encode()
+        and flags
+    )
+    return tuple(map(np.uint64, (id(float), id(str), head, head + 16, flags[0], first))) if is_known else ()
+
+
+def read_plain(objects: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], Texts]:
+    """Return of each object ``FLOAT``, ``ASCII`` or the identity of its type, and the numbers and the texts of the former."""
+    objects, count, room = np.ascontiguousarray(objects), len(objects), USUAL_BYTES * len(objects) + 8
+    kinds, bits = np.empty((2, count), dtype=np.uint64)
+    starts, stops = np.empty((2, count), dtype=np.int64)
+    data = np.empty(room, dtype=np.uint8)
+    if not layout():
+        kinds[:] = [*map(id, map(type, objects.tolist()))]
+        return kinds, bits.view(np.float64), Texts(data, starts, stops)
+    while (room := 8 + int(read_objects(_addresses(objects), layout(), kinds, bits, starts, stops, data))) > len(data):
+        if room > MOST_JOINED:  # such as one long text in many records
+            kinds[kinds == ASCII] = id(str)
+            break
+        data = np.empty(room, dtype=np.uint8)
+    return kinds, bits.view(np.float64), Texts(data, starts, stops)
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

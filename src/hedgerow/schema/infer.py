@@ -298,8 +298,8 @@ def _are_markers(column: Column, others: npt.NDArray[np.bool_]) -> bool:
     They may if they are at most one in ten. Texts without letters and digits, and a single word among more than ``MANY_NUMBERS``
     different numbers or dates, may be up to half of the cells.
     """
-    words = [place for place in np.flatnonzero(others).tolist() if any(map(str.isalnum, str(column.cells[place])))]
-    few = len(words) == 0 or (len(words) == 1 and len(others) > MANY_NUMBERS)
+    words = sum(any(map(str.isalnum, str(cell))) for cell in column.cells[others].tolist())
+    few = words == 0 or (words == 1 and len(others) > MANY_NUMBERS)
     return (2 if few else IN_MOSTLY) * int(column.counts[others].sum()) <= column.present
 
 

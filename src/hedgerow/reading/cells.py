@@ -250,7 +250,7 @@ class Rule:
         if is_text.all():
             return self._texts(texts)
         of_texts = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
-        is_number = (kinds == FLOAT) & self._floats
+        is_number = kinds == FLOAT if self._floats else np.zeros_like(is_text)
         if is_number.all():
             return self._numbers(values)
         result = np.empty(len(objects), dtype=self.dtype)

@@ -24,7 +24,7 @@ from hedgerow.schema.schema import Schema
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
-TEXT_BLOCKS = 4  # together one block of text, whose distinct cells Python reads once in a block
+TEXT_BLOCKS = 8  # together one block of text, whose distinct cells Python reads once in a block
 BLOCK_VALUES = 1 << 21  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves

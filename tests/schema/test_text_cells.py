@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.reading import cells as cells_module
 from hedgerow.reading import text_cells
 from hedgerow.reading.cells import CategoryReader, Rule, number, numbers
-from hedgerow.reading.column import arrow_texts
+from hedgerow.reading.columns import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids

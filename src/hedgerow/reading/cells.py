@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.arrays import lazy
+from hedgerow.arrays import Array, Floats, lazy
 from hedgerow.reading.kernels import ASCII, FLOAT, look_up
 from hedgerow.reading.text_cells import (
     REPLACING,
@@ -51,7 +51,6 @@ from hedgerow.reading.text_cells import (
     spelling_table,
 )
 
-Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
 Key = float | str | None
 Plain = float | Decimal | str | None  # a float also stands for an int
@@ -75,7 +74,6 @@ HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.st
 ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
 LONGEST_VALUE = 256  # characters of a text that is counted
-SAMPLE = 256  # cells that show whether many are one object
 AT_ONCE = 1 << 20  # objects that are read together: their text is joined
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
@@ -242,46 +240,36 @@ class Rule:
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
-        if 2 * len(set(map(id, objects[:SAMPLE].tolist()))) < min(SAMPLE, len(objects)):  # each object is read once
-            firsts, places = by_object(objects)
-            return self._objects(objects[firsts])[places]
-        kinds, values, texts = read_plain(objects)
+        kinds, numbers, texts = read_plain(objects)
         is_text = kinds == ASCII
         if is_text.all():
             return self._texts(texts)
-        of_texts = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
-        is_number = kinds == FLOAT if self._floats else np.zeros_like(is_text)
-        if is_number.all():
-            return self._numbers(values)
-        result = np.empty(len(objects), dtype=self.dtype)
-        result[is_text] = of_texts
-        if (is_text | is_number).all():
-            result[is_number] = self._numbers(values[is_number])
-        else:
-            result[~is_text] = self._others(objects[~is_text], kinds[~is_text])
+        result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text if is_text.any() else slice(None)
+        result[is_text] = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
+        result[rest] = self._others(objects[rest], kinds[rest], numbers[rest])
         return result
 
-    def _others(self, objects: Array, kinds: npt.NDArray[np.uint64]) -> Array:
+    def _others(self, objects: Array, kinds: Array, numbers: Floats) -> Array:
+        if self._floats and (kinds == FLOAT).all():
+            return self._numbers(numbers)
         is_text = kinds == id(str)
-        if is_text.any():
-            texts, result = joined(objects[is_text].tolist()), np.empty(len(objects), dtype=self.dtype)
-            if texts is None:  # one of them is half of a surrogate pair, or has a zero byte
-                return self.each(objects)
-            result[is_text] = self._texts(texts)
-            result[~is_text] = self._others(objects[~is_text], kinds[~is_text])
+        if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
+            result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
+            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest], numbers[rest])
             return result
         if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
-            with suppress(Exception), np.errstate(all="ignore"):  # such as a whole number that no float is near
+            with suppress(Exception), np.errstate(all="ignore"):
                 return self._numbers(objects.astype(np.float64))
-        return self.each(objects)
+        firsts, places = by_object(objects)  # each object is read once
+        return self.each(objects[firsts])[places]
 
 
 def number_rule(
     one: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
-) -> Callable[[Cells], npt.NDArray[np.float64]]:
+) -> Callable[[Cells], Floats]:
     """Return the rule by which cells are float64, NaN if missing or unparsable. ``one`` reads text with the same marks."""
 
-    def floats(cells: Array) -> npt.NDArray[np.float64]:
+    def floats(cells: Array) -> Floats:
         with np.errstate(all="ignore"):
             return cells.astype(np.float64, copy=False)
 
@@ -410,9 +398,7 @@ class CategoryReader:
         return codes
 
 
-def count_values(
-    cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
-) -> dict[float | str, int]:
+def count_values(cells: Cells, missing: Sequence[str] = (), weights: Array | None = None) -> dict[float | str, int]:
     """Return how many cells have each value, as categories are compared; numbers come before text.
 
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on

@@ -18,9 +18,11 @@ from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
-from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
+    COMMAS,
+    Columns,
+    FileForm,
     TableFile,
     batches_of,
     check_header,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
+from hedgerow.arrays import Array, Floats, Integers, Truth, lazy
 from hedgerow.reading.kernels import ASCII, FACTOR, POWERS, find_distinct, read_moments, read_numbers, read_objects
 
 Bytes = npt.NDArray[np.uint8]
@@ -33,16 +33,14 @@ class Texts:
     ndim = 1
     results: tuple[Any, Any] = (None, None)  # of a dictionary: the last function that read its values, and its result
 
-    def __init__(
-        self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode = REPLACING
-    ) -> None:
+    def __init__(self, data: Bytes, starts: Integers, stops: Integers, decode: Decode = REPLACING) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
-        arrays: tuple[npt.NDArray[Any], ...] = data, starts, stops
+        arrays: tuple[Array, ...] = data, starts, stops
         self.given = tuple(map(_fixed, arrays))
         self.decode = decode
 
     @lazy
-    def places(self) -> tuple[npt.NDArray[Any], ...]:
+    def places(self) -> tuple[Array, ...]:
         data, *ends = self.given
         return data, *(_fixed(end.astype(np.int64, copy=False)) for end in ends)
 
@@ -65,10 +63,10 @@ class Texts:
         places, raw, decode = zip(starts.tolist(), stops.tolist(), strict=True), data.data, self.decode
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
-    def astype(self, dtype: Any, copy: bool = True) -> npt.NDArray[Any]:
+    def astype(self, dtype: Any, copy: bool = True) -> Array:
         return np.fromiter(self.tolist(), dtype=object, count=len(self)).astype(dtype, copy=False)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self.astype(object if dtype is None else dtype)
 
     def numbered(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -85,14 +83,12 @@ class Texts:
         firsts, places = self.numbered()
         return self[firsts], places
 
-    def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def through(self, read: Callable[[Texts], Array]) -> Array:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
         cells, places = self.distinct()
         return read(cells)[places]
 
-    def numbers(
-        self, number: Callable[[object], float], decimal: str = ".", thousands: str = ""
-    ) -> npt.NDArray[np.float64]:
+    def numbers(self, number: Callable[[object], float], decimal: str = ".", thousands: str = "") -> Floats:
         """Return each cell as float64, NaN for none: plain decimal text by a kernel, any other text by ``number``.
 
         The kernel reads digits, an exponent, ``decimal`` and ``thousands`` as the nearest float64, and so must ``number``.
@@ -103,8 +99,8 @@ class Texts:
         return self.fill(out, odd, number)
 
     def moments(
-        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int, *, letters: bool = False
-    ) -> npt.NDArray[np.int64]:
+        self, moment: Callable[[object], int], fields: Integers, none: int, *, letters: bool = False
+    ) -> Integers:
         """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
 
         ``fields`` is the declared format, as ``read_moments`` takes it; ``letters`` is whether it may begin with one.
@@ -113,9 +109,7 @@ class Texts:
         read_moments(*self.places, fields, letters, out, odd)
         return self.fill(out, odd, moment)
 
-    def fill(
-        self, out: npt.NDArray[Any], odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]
-    ) -> npt.NDArray[Any]:
+    def fill(self, out: Array, odd: Truth, rule: Callable[[object], Any]) -> Array:
         """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""
         ready()
         if odd.any():
@@ -133,11 +127,11 @@ def ready() -> None:
 class CodedTexts(Texts):
     """A column of a dictionary's values by their places."""
 
-    def __init__(self, values: Texts, codes: npt.NDArray[Any]) -> None:
+    def __init__(self, values: Texts, codes: Array) -> None:
         self.values, self.codes, self.decode = values, codes, values.decode
 
     @lazy
-    def given(self) -> tuple[npt.NDArray[Any], ...]:
+    def given(self) -> tuple[Array, ...]:
         return self.values[self.codes].given
 
     def __len__(self) -> int:
@@ -146,14 +140,14 @@ class CodedTexts(Texts):
     def __getitem__(self, rows: Any) -> Texts:
         return CodedTexts(self.values, self.codes[rows])
 
-    def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def through(self, read: Callable[[Texts], Array]) -> Array:
         if len(self.values) > len(self):  # without a kernel, so that no number of records decides which kernels run
             used, places = np.unique(self.codes, return_inverse=True)
             return read(self.values[used])[places]
         results = self.values.results  # blocks of a column share its dictionary
         if results[0] != read:  # another thread may replace them at any time
             results = self.values.results = read, read(self.values)
-        found: npt.NDArray[Any] = results[1][self.codes]
+        found: Array = results[1][self.codes]
         return found
 
 
@@ -200,12 +194,12 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
     return data, words, lengths, begins, codes, factor, shift
 
 
-def _addresses(objects: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
+def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
     """Return the addresses of the objects of a contiguous array, in its own memory."""
     return np.frombuffer((c_uint64 * len(objects)).from_address(objects.ctypes.data), dtype=np.uint64)
 
 
-def by_object(objects: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def by_object(objects: Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
     objects = np.ascontiguousarray(objects)
     starts = np.arange(0, objects.nbytes, objects.itemsize, dtype=np.int64)
@@ -235,7 +229,7 @@ def layout() -> tuple[np.uint64, ...]:
     return tuple(map(np.uint64, (id(float), id(str), head, head + 16, flags[0], first))) if is_known else ()
 
 
-def read_plain(objects: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64], Texts]:
+def read_plain(objects: Array) -> tuple[npt.NDArray[np.uint64], Floats, Texts]:
     """Return of each object ``FLOAT``, ``ASCII`` or the identity of its type, and the numbers and the texts of the former."""
     objects, count, room = np.ascontiguousarray(objects), len(objects), USUAL_BYTES * len(objects) + 8
     kinds, bits = np.empty((2, count), dtype=np.uint64)
@@ -264,7 +258,7 @@ def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:
     return columns
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _fixed(array: Array) -> Array:
     view = array.view() if array.flags.c_contiguous and array.flags.aligned else array.copy()
     view.flags.writeable = False
     return view

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import for_each, lazy
+from hedgerow.arrays import Array, Floats, Integers, for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
 from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells
@@ -28,8 +28,8 @@ TEXT_BLOCKS = 8  # together one block of text, whose distinct cells Python reads
 BLOCK_VALUES = 1 << 21  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-FIRST: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-NO_NUMBERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
+FIRST: Integers = np.zeros(1, dtype=np.int64)
+NO_NUMBERS: Floats = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
 USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
@@ -64,19 +64,19 @@ class Encoder:
                 )
             counts.append(count)
             edges.append(inner)
-        self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
+        self.n_codes: Integers = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
-        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
+        self.edges: tuple[Floats, ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._classes = CategoryReader(schema.classes, schema.missing)
 
     @lazy
-    def _slots(self) -> tuple[npt.NDArray[Any], ...]:
+    def _slots(self) -> tuple[Array, ...]:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _reader_of(self) -> Callable[[int], Callable[[Cells], npt.NDArray[Any]]]:
+    def _reader_of(self) -> Callable[[int], Callable[[Cells], Array]]:
         features, missing = [*self.schema.features.values()], self.schema.missing
         return cache(lambda feature: features[feature].reader(missing))
 
@@ -84,7 +84,7 @@ class Encoder:
         # The slots take far more memory than the edges, and both follow from the others.
         return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_reader_of")}
 
-    def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
+    def merged(self, into: Sequence[Integers]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
 
         Only neighboring bins of a numeric feature may be merged. ``into`` must be public or released.
@@ -102,11 +102,11 @@ class Encoder:
     def answers(
         self,
         X: Any,
-        answer: Callable[[Codes], npt.NDArray[Any]],
+        answer: Callable[[Codes], Array],
         *,
         reads: Sequence[int] | None = None,
         by_column: bool = False,
-    ) -> npt.NDArray[Any]:
+    ) -> Array:
         """Return the result of ``answer`` for the codes of all records, (records, ...), computed block by block.
 
         Blocks are encoded and answered on several threads, and their codes stay in a core's own cache in between. If answers are
@@ -116,7 +116,7 @@ class Encoder:
         columns = read_columns(X, self.schema.features)
         n_rows, one_pass = columns.n_rows, _Pass(self, columns, reads)
 
-        def answered(first: int, last: int) -> npt.NDArray[Any]:
+        def answered(first: int, last: int) -> Array:
             codes: Codes = np.empty((last - first, len(columns.names)), self.dtype, "F" if by_column else "C")
             one_pass.fill(first, last, codes)
             return answer(codes)
@@ -191,11 +191,11 @@ class _Pass:
 
     def _bin(
         self,
-        block: npt.NDArray[np.float64],
-        sources: npt.NDArray[np.int64],
-        targets: npt.NDArray[np.int64],
+        block: Floats,
+        sources: Integers,
+        targets: Integers,
         codes: Codes,
-        markers: npt.NDArray[np.float64],
+        markers: Floats,
     ) -> None:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
@@ -207,9 +207,7 @@ class _Pass:
         bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
 
 
-def slots_of(
-    edges: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArray[np.int32], Integers]:
     """Return the index by which ``bin_columns`` finds the edges near a value: low, slots_by_unit, before and halvings.
 
     ``edges`` (edges of all features,) ascend within each feature, whose first is at ``starts`` (features + 1,). A value's
@@ -231,7 +229,7 @@ def slots_of(
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 
-def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
+def raw_columns(X: Any, schema: Schema) -> Floats:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)

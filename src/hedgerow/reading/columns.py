@@ -7,6 +7,7 @@ values and objects are all accepted. If a reader inferred a type, one cell can c
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -369,15 +370,8 @@ def _by_name(found: list[Any], columns: list[Column], names: Sequence[str] | Non
     return Columns(tuple(order), len(columns[0]) if columns else 0, tuple(by_name[name] for name in order), named=named)
 
 
-def places_of(names: Iterable[str]) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names, start=1):
-        places.setdefault(name, []).append(place)
-    return places
-
-
 def single(names: Iterable[str]) -> list[str]:
-    return [name for name, places in places_of(names).items() if len(places) == 1]
+    return [name for name, number in Counter(names).items() if number == 1]
 
 
 def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str] | None = None) -> None:
@@ -385,12 +379,13 @@ def check_no_name_twice(header: Sequence[str], data: object, names: Iterable[str
 
     Of all, the name is not quoted: in a file without a header it belongs to a record.
     """
-    places = places_of(header)
-    for name in places if names is None else names:
-        if len(found := places.get(name, [])) > 1:
+    numbers = Counter(header)
+    for name in numbers if names is None else names:
+        if numbers[name] > 1:
+            one, other, *_ = (place for place, known in enumerate(header, start=1) if known == name)
             raise SchemaError(
-                f"{data} has {'the same name' if names is None else repr(name)} over its columns {found[0]} and {found[1]}, so "
-                "either could be meant. Rename or drop one."
+                f"{data} has {'the same name' if names is None else repr(name)} over its columns {one} and {other}, so either "
+                "could be meant. Rename or drop one."
             )
 
 

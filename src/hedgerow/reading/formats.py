@@ -24,17 +24,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.errors import SchemaError, shown
-from hedgerow.reading.cells import (
-    SPACE,
-    WORDS,
-    Cells,
-    Rule,
-    category_key,
-    number,
-    number_rule,
-    numbers,
-    plain_cell,
-)
+from hedgerow.reading.cells import SPACE, WORDS, Cells, Rule, category_key, number, number_rule, numbers, plain_cell
 from hedgerow.reading.text_cells import Texts
 
 # Characters that look alike are read as one.

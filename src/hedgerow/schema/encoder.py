@@ -100,12 +100,7 @@ class Encoder:
         return codes
 
     def answers(
-        self,
-        X: Any,
-        answer: Callable[[Codes], Array],
-        *,
-        reads: Sequence[int] | None = None,
-        by_column: bool = False,
+        self, X: Any, answer: Callable[[Codes], Array], *, reads: Sequence[int] | None = None, by_column: bool = False
     ) -> Array:
         """Return the result of ``answer`` for the codes of all records, (records, ...), computed block by block.
 
@@ -189,14 +184,7 @@ class _Pass:
             else:
                 codes[:, i] = cells
 
-    def _bin(
-        self,
-        block: Floats,
-        sources: Integers,
-        targets: Integers,
-        codes: Codes,
-        markers: Floats,
-    ) -> None:
+    def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.

@@ -21,16 +21,7 @@ from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.reading.cells import (
-    MACHINE_NUMBERS,
-    NOT_A_TIME,
-    Array,
-    Cells,
-    as_objects,
-    is_read,
-    object_array,
-    time_cells,
-)
+from hedgerow.reading.cells import MACHINE_NUMBERS, Array, Cells, as_objects, is_read, object_array, time_cells
 from hedgerow.reading.text_cells import CodedTexts, Texts
 from hedgerow.texts import it_or_them, listed
 
@@ -39,7 +30,6 @@ from hedgerow.texts import it_or_them, listed
 Holds = Literal["anything", "numbers", "times", "unreadable"]
 Read = Callable[[int, int], Cells]
 
-MILLISECONDS_A_DAY = 86_400_000
 LONGEST_IN_VIEW = 12  # bytes
 NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
 
@@ -169,17 +159,7 @@ def arrow_column(column: Any) -> Column:
     if not is_any("date", "timestamp"):
         return unread(count)
     unit, zone = ("D", None) if types.is_date(kind) else (kind.unit, kind.tz)
-
-    def times(start: int, stop: int) -> Array:
-        cells = block(start, stop)
-        counts = cells.cast(pyarrow.int32() if kind.bit_width == 32 else pyarrow.int64()).fill_null(0).to_numpy()
-        counts = counts // MILLISECONDS_A_DAY if types.is_date64(kind) else counts
-        counts = counts.astype(np.int64)
-        counts[cells.is_null().to_numpy()] = NOT_A_TIME
-        dates: Array = counts.view(f"M8[{unit}]")
-        return dates
-
-    return _time_column(count, times, zone)
+    return _time_column(count, lambda start, stop: block(start, stop).to_numpy().astype(f"M8[{unit}]"), zone)
 
 
 def arrow_texts(column: Any) -> Texts:

@@ -20,8 +20,9 @@ import numpy as np
 from narwhals.dependencies import get_pandas, get_pyarrow
 from narwhals.exceptions import DuplicateError
 
+from hedgerow.arrays import Array
 from hedgerow.errors import ConfigurationError, SchemaError
-from hedgerow.reading.cells import MACHINE_NUMBERS, Array, Cells, as_objects, is_read, object_array, time_cells
+from hedgerow.reading.cells import MACHINE_NUMBERS, Cells, as_objects, is_read, object_array, time_cells
 from hedgerow.reading.text_cells import CodedTexts, Texts
 from hedgerow.texts import it_or_them, listed
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -221,7 +220,7 @@ def _memory(context, address):
     """Return the eight bytes at an address, which must be those of an object that is held."""
 
     def load(context, builder, signature, given):
-        return builder.load(builder.inttoptr(given[0], ir.IntType(64).as_pointer()))
+        return builder.load(builder.inttoptr(given[0], context.get_value_type(types.uint64).as_pointer()))
 
     return types.uint64(types.uint64), load
 

@@ -196,7 +196,8 @@ def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
 
 def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
     """Return the addresses of the objects of a contiguous array, in its own memory."""
-    return np.frombuffer((c_uint64 * len(objects)).from_address(objects.ctypes.data), dtype=np.uint64)
+    memory: Any = (c_uint64 * len(objects)).from_address(objects.ctypes.data)
+    return np.frombuffer(memory, dtype=np.uint64)
 
 
 def by_object(objects: Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,10 @@ import numpy.typing as npt
 from hedgerow.arrays import Array, Floats, Integers, for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells
+from hedgerow.reading.cells import CategoryReader, Cells
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.text_cells import Texts
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
@@ -125,7 +123,7 @@ class Encoder:
         none = answered(0, 0)
         out = np.empty((n_rows, *none.shape[1:]), dtype=none.dtype)
         size = max(1, min(one_pass.block_rows, BLOCK_VALUES // max(1, out[:1].size)))
-        few = n_rows * one_pass.n_parallel < SMALL_CELLS
+        few = n_rows * one_pass.n_read < SMALL_CELLS
         for_each(range(0, n_rows, size), write, threads=1 if few else None)
         return out
 
@@ -147,42 +145,30 @@ class _Pass:
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
-        # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
-        self._objects, self._single, together = list[int](), list[int](), list[int]()
+        self._single, together = (
+            list[int](),
+            list[int](),
+        )  # how columns are read: one by one, or all at once from a matrix
         for i, feature in enumerate(encoder.schema.features.values()):
-            if reads is not None and i not in reads:
-                continue
             is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
-            if is_plain and columns.matrix is not None:
-                together.append(i)
-                continue
-            none = columns.cells(i, 0, 0)
-            is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
-            (self._objects if is_object else self._single).append(i)
-        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._objects or self._single else 1)
+            if reads is None or i in reads:
+                (together if is_plain and columns.matrix is not None else self._single).append(i)
+        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._single else 1)
         self._together = np.array(together, dtype=np.int64)
-        self.n_parallel = len(together) + len(self._single)
-        self._reading_objects = Lock()
+        self.n_read = len(together) + len(self._single)
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
-        if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
-            with self._reading_objects:
-                self._encode(self._objects, first, last, codes)
-        if self._single:
-            self._encode(self._single, first, last, codes)
-        if self._columns.matrix is not None and self._together.size:
-            with np.errstate(all="ignore"):
-                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
-            self._bin(block, self._together, self._together, codes, self._markers)
-
-    def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
-        for i in features:
+        for i in self._single:
             cells = self._encoder._reader_of(i)(self._columns.cells(i, first, last))
             if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
                 self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
             else:
                 codes[:, i] = cells
+        if self._columns.matrix is not None and self._together.size:
+            with np.errstate(all="ignore"):
+                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
+            self._bin(block, self._together, self._together, codes, self._markers)
 
     def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no

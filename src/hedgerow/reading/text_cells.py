@@ -36,13 +36,13 @@ class Texts:
     def __init__(self, data: Bytes, starts: Integers, stops: Integers, decode: Decode = REPLACING) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
         arrays: tuple[Array, ...] = data, starts, stops
-        self.given = tuple(map(_fixed, arrays))
+        self.given = tuple(map(fixed, arrays))
         self.decode = decode
 
     @lazy
     def places(self) -> tuple[Array, ...]:
         data, *ends = self.given
-        return data, *(_fixed(end.astype(np.int64, copy=False)) for end in ends)
+        return data, *(fixed(end.astype(np.int64, copy=False)) for end in ends)
 
     def __len__(self) -> int:
         return len(self.given[1])
@@ -259,7 +259,7 @@ def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:
     return columns
 
 
-def _fixed(array: Array) -> Array:
+def fixed(array: Array) -> Array:
     view = array.view() if array.flags.c_contiguous and array.flags.aligned else array.copy()
     view.flags.writeable = False
     return view

@@ -16,6 +16,7 @@ from hedgerow.reading.cells import CategoryReader, Cells
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
+from hedgerow.reading.text_cells import fixed
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
@@ -145,10 +146,8 @@ class _Pass:
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
-        self._single, together = (
-            list[int](),
-            list[int](),
-        )  # how columns are read: one by one, or all at once from a matrix
+        # Columns are read one by one, or all at once from a matrix.
+        self._single, together = list[int](), list[int]()
         for i, feature in enumerate(encoder.schema.features.values()):
             is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
             if reads is None or i in reads:
@@ -167,18 +166,15 @@ class _Pass:
                 codes[:, i] = cells
         if self._columns.matrix is not None and self._together.size:
             with np.errstate(all="ignore"):
-                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
+                block = self._columns.matrix[first:last].astype(np.float64, copy=False)
             self._bin(block, self._together, self._together, codes, self._markers)
 
     def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
-        block = np.ascontiguousarray(block, dtype=np.float64)
-        block = block.view() if block.flags.aligned else block.copy()
-        block.flags.writeable = False
         steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
-        bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
+        bin_columns(fixed(block), sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
 
 
 def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArray[np.int32], Integers]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.reading import cells as cells_module
-from hedgerow.reading import text_cells
+from hedgerow.reading import formats, text_cells
 from hedgerow.reading.cells import CategoryReader, Rule, number, numbers
 from hedgerow.reading.columns import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
@@ -332,7 +332,7 @@ def test_no_record_decides_which_kernels_run():
 @pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
 def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
     calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
-    for module, name in ((cells_module, "look_up"), (text_cells, "read_moments"), (text_cells, "read_numbers")):
+    for module, name in ((cells_module, "look_up"), (formats, "read_moments"), (cells_module, "read_numbers")):
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given))
     for read, name in (

@@ -39,7 +39,7 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
 from hedgerow.arrays import Array, Floats, lazy
-from hedgerow.reading.kernels import ASCII, FLOAT, look_up
+from hedgerow.reading.kernels import ASCII, FLOAT, POWERS, look_up, read_numbers
 from hedgerow.reading.text_cells import (
     REPLACING,
     CodedTexts,
@@ -268,12 +268,18 @@ def number_rule(
     one: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
 ) -> Callable[[Cells], Floats]:
     """Return the rule by which cells are float64, NaN if missing or unparsable. ``one`` reads text with the same marks."""
+    marks = np.array([ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)], dtype=np.uint8)
+
+    def of_texts(cells: Texts) -> Floats:
+        out, odd = np.empty(len(cells), dtype=np.float64), np.empty(len(cells), dtype=np.bool_)
+        read_numbers(*cells.places, marks, POWERS, out, odd)
+        return cells.fill(out, odd, one)
 
     def floats(cells: Array) -> Floats:
         with np.errstate(all="ignore"):
             return cells.astype(np.float64, copy=False)
 
-    return Rule(one, np.float64, lambda texts: texts.numbers(one, decimal, thousands), floats, floats=True)
+    return Rule(one, np.float64, of_texts, floats, floats=True)
 
 
 numbers = number_rule()

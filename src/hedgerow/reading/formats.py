@@ -25,6 +25,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.errors import SchemaError, shown
 from hedgerow.reading.cells import SPACE, WORDS, Cells, Rule, category_key, number, number_rule, numbers, plain_cell
+from hedgerow.reading.kernels import read_moments
 from hedgerow.reading.text_cells import Texts
 
 # Characters that look alike are read as one.
@@ -221,7 +222,11 @@ def date_reader(unit: Unit, missing: Sequence[str] = (), form: DateFormat | None
     fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
 
-    of_texts = partial(Texts.moments, moment=moment, fields=fields, none=NO_MOMENT, letters=letters)
+    def of_texts(cells: Texts) -> Integers:
+        out, odd = np.full(len(cells), NO_MOMENT), np.empty(len(cells), dtype=np.bool_)
+        read_moments(*cells.places, fields, letters, out, odd)
+        return cells.fill(out, odd, moment)
+
     rule = Rule(moment, np.int64, of_texts, lambda cells: np.full(cells.shape, NO_MOMENT), floats=True)
 
     def read(cells: Cells) -> Floats:

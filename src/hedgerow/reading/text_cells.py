@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Array, Floats, Integers, Truth, lazy
-from hedgerow.reading.kernels import ASCII, FACTOR, POWERS, find_distinct, read_moments, read_numbers, read_objects
+from hedgerow.reading.kernels import ASCII, FACTOR, find_distinct, read_objects
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
@@ -87,27 +87,6 @@ class Texts:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
         cells, places = self.distinct()
         return read(cells)[places]
-
-    def numbers(self, number: Callable[[object], float], decimal: str = ".", thousands: str = "") -> Floats:
-        """Return each cell as float64, NaN for none: plain decimal text by a kernel, any other text by ``number``.
-
-        The kernel reads digits, an exponent, ``decimal`` and ``thousands`` as the nearest float64, and so must ``number``.
-        """
-        out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
-        marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
-        read_numbers(*self.places, np.array(marks, dtype=np.uint8), POWERS, out, odd)
-        return self.fill(out, odd, number)
-
-    def moments(
-        self, moment: Callable[[object], int], fields: Integers, none: int, *, letters: bool = False
-    ) -> Integers:
-        """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
-
-        ``fields`` is the declared format, as ``read_moments`` takes it; ``letters`` is whether it may begin with one.
-        """
-        out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
-        read_moments(*self.places, fields, letters, out, odd)
-        return self.fill(out, odd, moment)
 
     def fill(self, out: Array, odd: Truth, rule: Callable[[object], Any]) -> Array:
         """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""

@@ -473,10 +473,7 @@ def check_same_order(X: Any, other: Any, what: str) -> None:
     If one index has a label that the other lacks, they are not compared: one part may have been given a new index.
     """
     pandas = get_pandas()
-    if pandas is None:
-        return
-    kinds = pandas.DataFrame | pandas.Series
-    if not (isinstance(X, kinds) and isinstance(other, kinds)):
+    if pandas is None or not all(isinstance(one, pandas.DataFrame | pandas.Series) for one in (X, other)):
         return
     rows, cells = X.index, other.index
     if len(rows) != len(cells) or rows.equals(cells) or not (rows.isin(cells).all() and cells.isin(rows).all()):

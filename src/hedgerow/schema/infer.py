@@ -116,9 +116,8 @@ def _column(cells: Cells, counts: Integers, missing: Sequence[str], share: float
     form = forms[0] if forms else NumberFormat()
     is_date = isinstance(form, DateFormat)
     values = _read(cells, NumberFormat() if is_date else form)
-    odd = (
-        np.arange(len(cells)) if is_date else np.flatnonzero(np.isnan(values))
-    )  # no date is a number, but for 20240131
+    # No date is a number, but for 20240131.
+    odd = np.arange(len(cells)) if is_date else np.flatnonzero(np.isnan(values))
     seconds = np.full(len(cells), np.nan)
     seconds[odd] = _read(cells[odd], form if is_date else None)
     values = np.where(np.isnan(seconds), values, np.nan)

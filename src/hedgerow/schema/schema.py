@@ -217,11 +217,8 @@ class Schema:
         labels: dict[str, Any] = {}
         if self._labels_name in chosen:
             given = self.labels.given(reason)
-            labels = (
-                {"outcome": given}
-                if self.outcome is not None
-                else {"classes": self.classes, "classes_reason": given.reason}
-            )
+            classes = {"classes": self.classes, "classes_reason": given.reason}
+            labels = classes if self.outcome is None else {"outcome": given}
         return self.replace(
             {name: self.features[name].given(reason) for name in chosen if name in self.features}, **labels
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -53,8 +52,8 @@ class _Whole(Numeric):
     def edge_label(self, edge: float) -> str:
         return self.count_text(math.ceil(edge))
 
-    @abstractmethod
-    def count_text(self, count: int) -> str: ...
+    def count_text(self, count: int) -> str:
+        return str(count)
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,9 +92,6 @@ class Integer(_Whole):
                     f"An integer feature has the end {end!r}, but its bins lie between whole numbers up to 2**51. Pass whole "
                     "numbers, or use hr.Numeric."
                 )
-
-    def count_text(self, count: int) -> str:
-        return str(count)
 
     def _plain(self, name: str) -> Any:
         value = super()._plain(name)

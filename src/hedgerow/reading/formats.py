@@ -178,13 +178,11 @@ class DateFormat:
         found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
-        part = {name: int(digits) for name, digits in found.groupdict().items()}
-        short = part.get("short", 0)
-        year = part.get("year", short + (1900 if short >= CENTURY else 2000))
+        part: dict[str, Any] = {name: int(digits) for name, digits in found.groupdict().items()}
+        if (short := part.pop("short", None)) is not None:
+            part["year"] = short + (1900 if short >= CENTURY else 2000)
         try:
-            return datetime(
-                year, part["month"], part["day"], part.get("hour", 0), part.get("minute", 0), part.get("second", 0)
-            )
+            return datetime(**part)
         except ValueError:
             return None
 

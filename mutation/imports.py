@@ -65,7 +65,8 @@ def _compiler(kept: Callable[..., Any], changed: frozenset[str]) -> Callable[...
     """Compile changed kernels without the cache, which would hold the true ones; take the others from there."""
     from numba import njit
 
-    def compiled(function: Callable[..., Any]) -> Any:
-        return njit(nogil=True)(function) if function.__name__ in changed else kept(function)
+    def compiled(function: Callable[..., Any], **options: bool) -> Any:
+        anew = function.__name__ in changed
+        return njit(**{"nogil": True, **options})(function) if anew else kept(function, **options)
 
     return compiled

@@ -176,8 +176,9 @@ def try_mutants(
     """
     last, judged, words = dict(known), judgements(), Words(ROOT / "tests")
     packages = {every[mutant.module].package for mutant in mutants}
+    wanted = {(mutant.module, mutant.change) for mutant in mutants}
     for path, change in set(known) - set(current(known, every)):
-        if (path.partition("/")[0] in packages and not tests) or path not in every:
+        if (path, change) in wanted or (path.partition("/")[0] in packages and not tests) or path not in every:
             del known[path, change]
     settled = {name for name, one in known.items() if one.state != "passed" or name in judged}
     waiting = [mutant for mutant in mutants if (mutant.module, mutant.change) not in settled]

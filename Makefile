@@ -61,7 +61,9 @@ demo: venv
 	$(BIN)/hedgerow demo
 
 # The documentation site, in build/docs/index.html. Its pages' code is run; warnings are errors; nothing is fetched.
+# After a build that failed early the theme copies its logo to _static: as a file of that name, if there is no such folder.
 docs: $(DOCS_STAMP)
+	@mkdir -p build/docs/_static
 	$(BIN)/sphinx-build -j 2 -b html -d build/doctrees --fail-on-warning --keep-going --quiet docs build/docs
 
 # Every tutorial as a notebook, run from top to bottom by Jupyter's own client, in an environment of its own.

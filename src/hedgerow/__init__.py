@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow.catalogue import REGRESSORS, SYSTEMS
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 _PACKAGES = {name: f"hedgerow.{name}" for name in ("audit", "datasets", "engines", "plots")}
 _PACKAGES["federated"] = "hedgerow.engines.federated"

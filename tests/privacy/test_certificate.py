@@ -289,7 +289,7 @@ def test_the_page_says_which_records_pay_for_what():
     assert "in a tree's sample with probability 0.25" in sample
     assert "35 trees" in sample
     choice = certificate(OneOf((PerRecordAssignment(LEAF, 2), SPLIT), "the best is fitted"))
-    assert "the best is fitted; each of the 2 choices costs at most" in choice.details()
+    assert "the best is fitted; each of the 2 alternatives costs at most" in choice.details()
     assert "2 trees" in choice.details()
     assert [line.purpose for line in choice.lines] == ["leaf label"]
 

@@ -27,10 +27,12 @@ def test_counts_by_column():
     report = SCHEMA.check(X, Y)
     assert report.records == 10
     assert report.features == {
-        "age": ColumnReport(missing=3, undeclared=2, below=1, above=2),
-        "work": ColumnReport(4, 3, 0, 0),
+        "age": ColumnReport(
+            missing=3, undeclared=2, below=1, above=2, undeclared_values=("2020-01-01 00:00:00", "old")
+        ),
+        "work": ColumnReport(4, 3, 0, 0, ("4", "Private", "state gov")),
     }
-    assert report.labels == ColumnReport(3, 4, 0, 0)
+    assert report.labels == ColumnReport(3, 4, 0, 0, ("0", "50K", "<= 50k", ">50K."))
     assert (report.unread, report.unlabeled) == ((), False)
     assert [finding[:30] for finding in report.findings] == ["ONLY 3 OF 10 RECORDS have a la"]
     with pytest.raises(FrozenInstanceError):
@@ -42,6 +44,21 @@ def test_blocks_are_counted_together(rows, monkeypatch):
     whole = SCHEMA.check(X, Y)
     monkeypatch.setattr(check, "BLOCK_ROWS", rows)
     assert SCHEMA.check(X, Y) == whole
+
+
+def test_undeclared_values_are_listed_by_how_often_they_occur():
+    schema = hr.Schema(
+        {"code": hr.Categorical(["345.1", "7"], as_text=True), "age": hr.Numeric(0, 9)}, classes=["a", "b"]
+    )
+    cells = ["345.1", "345.10", "07", "345.10", "", "x" * 300, "\x1b[2J", *map(str, range(100, 109))]
+    report = schema.check({"code": cells, "age": ["1,5"] * len(cells)}, ["a"] * len(cells))
+    assert report.features["code"].undeclared == 14
+    frequent = report.features["code"].undeclared_values
+    assert frequent == ("345.10", "\x1b[2J", "07", "100", "101", "102", "103", "104", "105", "106")
+    assert "\nundeclared in age, the most frequent first: '1,5'\n" in str(report)
+    assert "\nundeclared in code, the most frequent first: '345.10', '\\x1b[2J', '07'" in str(report)
+    cut = schema.check({"code": ["x" * 300], "age": [1]}, ["a"])
+    assert cut.features["code"].undeclared_values == ("x" * 256,)
 
 
 def test_every_table_gives_the_same_report():

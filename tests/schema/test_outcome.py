@@ -216,6 +216,11 @@ def test_check_counts_what_is_out_of_range_and_what_is_no_number():
         (hr.HedgerowClassifier, PRICE, "predicts classes, but the schema declares an outcome"),
         (hr.ForestClassifier, PRICE, "predicts classes, but the schema declares an outcome"),
         (hr.HedgerowRegressor, hr.Schema(FEATURES, [0, 1]), "predicts a number, but the schema declares classes"),
+        (
+            hr.HedgerowRegressor,
+            hr.Schema(FEATURES, ["no", "yes"]),
+            "predicts a number, but the schema declares classes",
+        ),
     ],
 )
 def test_an_estimator_refuses_labels_of_another_kind_before_it_books(kind, schema, words):

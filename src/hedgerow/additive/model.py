@@ -131,7 +131,7 @@ class AdditiveModel(Model):
     parts: tuple[AdditiveModel, AdditiveModel] | None = None
 
     importance_rule: ClassVar[str] = (
-        "share of the standard deviations of what features add to a prediction; all bins count alike"
+        "share of the summed standard deviations of the features' contributions; bins weigh alike"
     )
 
     __repr__ = short_repr

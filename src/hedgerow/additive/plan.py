@@ -39,7 +39,7 @@ NEW_FEATURES_IN_A_ROW = 6
 # The weight of the gain of a ``PairRound``: a pair is selected among more candidates, so its gain is overstated more.
 PAIR_GAIN = 2 / 3
 CUT_INTERVAL = 3  # while the estimated depth is 0, only every third round may have cuts: this saves time
-KINDS = "a round of cuts and a feature of all cells, or with features by cell"
+KINDS = "a round whose cells share one feature or select one each"
 ROUNDING = Fraction(1, 2**24)  # relative: the first cut in the budget of a round that exceeds its units
 
 

@@ -242,7 +242,8 @@ class ReportCard(Card):
     def roc_curve(self, label: Value | None = None) -> Curve:
         """Return the true positive rate (y) by the false positive rate (x) of a class; by default the positive class."""
         own, others = self._descending(label)
-        return Curve(_shares(others), _shares(own), self._thresholds(label))
+        thresholds = np.concatenate(([1.0], self.grid.ends(self._place(label))[0][::-1]))
+        return Curve(_shares(others), _shares(own), thresholds)
 
     def roc_band(self, label: Value | None = None, level: float = 0.95) -> Band:
         """Return a band for each point of ``roc_curve``: the uncertainty from the added noise.
@@ -384,9 +385,6 @@ class ReportCard(Card):
     def _descending(self, label: Value | None) -> tuple[Floats, Floats]:
         own, others = self.grid.curve(self.counts, self._place(label))
         return own[::-1], others[::-1]
-
-    def _thresholds(self, label: Value | None) -> Floats:
-        return np.concatenate(([1.0], self.grid.ends(self._place(label))[0][::-1]))
 
 
 def _roc_auc(counts: Floats) -> tuple[Figure, Floats]:

@@ -120,11 +120,11 @@ class PrivateEstimator(Exported, planning.Planned):
                 "schema is None, but hr.Records are read by a public schema, block by block. Pass an hr.Schema."
             )
         schema = self._inferred(X, y) if self.schema is None else self.schema
-        columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
-        column = None if persons is None else persons.name
         claim = planning.claim_of(estimator)
         coins = estimator._draw_coins(claim, randomness.draw)
         plan = planning.plan_of(estimator, schema, claim, coins)
+        columns, labels, named, persons = read_given(X, y, groups, schema, call=call_of(self))
+        column = None if persons is None else persons.name
         if isinstance(plan, RawPlan):
             planning.check_published(X, Unit(claim.records_per_person, column))
         premises = columns.premises if isinstance(columns, Records) else ()

@@ -333,7 +333,7 @@ def steps(event: Event) -> Iterator[CertificateLine | str]:
         case accounting.Concentrated():
             yield CertificateLine(event.level, event.purpose, event.mechanism, f"rho {decimal_text(event.rho, 4)}")
         case accounting.OneOf(parts, label):
-            several = f"; each of the {len(parts)} choices costs at most what the claim leaves; below is the first"
+            several = f"; each of the {len(parts)} alternatives costs at most what the claim leaves; the first is below"
             yield label + (several if len(parts) > 1 else "; all of them together cost at most the lines below")
             for part in parts[:1]:
                 yield from steps(part)

@@ -120,10 +120,6 @@ def time_cells(times: Array, zone: tzinfo | None = None) -> Array:
     return cells
 
 
-def _of_moment(cell: datetime) -> str | None:
-    return str(cell) if id(type(cell.tzinfo)) in ZONES else None
-
-
 def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
     return _time_text(int(cell.astype(np.int64)), cell.dtype, zone)
 
@@ -141,7 +137,7 @@ RULES: dict[int, Callable[[Any], Plain]] = {
         (lambda cell: cell, [Decimal]),
         (str, [str, np.str_, date]),
         (_of_bytes, [bytes, np.bytes_]),
-        (_of_moment, [datetime]),
+        (lambda moment: str(moment) if id(type(moment.tzinfo)) in ZONES else None, [datetime]),
         (_of_numpy_time, [np.datetime64]),
     )
     for kind in kinds
@@ -347,9 +343,9 @@ class CategoryReader:
     def __init__(self, values: Sequence[object], markers: Sequence[object] = (), *, as_text: bool = False) -> None:
         self.missing = len(values)
         self.undeclared = len(values) + 1
-        self._key = text_key if as_text else category_key
-        self._table: dict[Key, int] = dict.fromkeys(map(self._key, markers), self.missing)
-        self._table.update(zip(map(self._key, values), range(len(values)), strict=True))
+        self.key = text_key if as_text else category_key
+        self._table: dict[Key, int] = dict.fromkeys(map(self.key, markers), self.missing)
+        self._table.update(zip(map(self.key, values), range(len(values)), strict=True))
         of_numbers = {key: code for key, code in self._table.items() if isinstance(key, float)}
         order = np.argsort(np.array([*of_numbers], dtype=np.float64))
         self._keys = np.array([*of_numbers], dtype=np.float64)[order]
@@ -363,7 +359,7 @@ class CategoryReader:
 
     def code(self, cell: object) -> int:
         try:
-            key = self._key(cell)
+            key = self.key(cell)
         except Exception:
             return self.missing
         code = self._table.get(key)

@@ -5,6 +5,7 @@ No fit calls this. Records to be predicted are the caller's own, so they may be 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.errors import shown
-from hedgerow.reading.cells import CategoryReader, Cells
+from hedgerow.reading.cells import CategoryReader, Cells, as_objects, public_value
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.texts import listed, printable, short_repr
@@ -43,12 +44,15 @@ class ColumnReport:
     ----------
     missing, undeclared, below, above : int
         How many cells are missing, of no declared value, below the range, and above it.
+    undeclared_values : tuple of str
+        Up to ten undeclared values, the most frequent first; long ones are cut.
     """
 
     missing: int
     undeclared: int
     below: int
     above: int
+    undeclared_values: tuple[str, ...] = ()
 
     __repr__ = short_repr
 
@@ -88,18 +92,19 @@ class SchemaReport:
         yield f"\n  {'':<{width}}" + "".join(f"  {kind:>10}" for kind in KINDS)
         for name, column in rows.items():
             yield f"  {name:<{width}}" + "".join(f"  {getattr(column, kind):>10}" for kind in KINDS)
-        if self.labels is not None:
-            counts = f"{self.labels.missing} missing, {self.labels.undeclared} undeclared"
-            yield f"\nlabels: {counts}; a fit leaves these records out"
-            if self.labels.below or self.labels.above:
-                ends = f"{self.labels.below} below and {self.labels.above} above the range"
-                yield f"outcomes: {ends}; a fit reads them as its ends"
+        if (labels := self.labels) is not None:
+            yield f"\nlabels: {labels.missing} missing, {labels.undeclared} undeclared; a fit leaves these records out"
+            if labels.below or labels.above:
+                yield f"outcomes: {labels.below} below and {labels.above} above the range; a fit reads them as its ends"
+            rows["the labels"] = labels
+        for name, column in rows.items():
+            if column.undeclared_values:
+                yield f"undeclared in {name}, the most frequent first: {listed(column.undeclared_values)}"
         yield f"\n{LEGEND}"
 
     def __str__(self) -> str:
-        lines = [NOT_PRIVATE, f"\nrecords: {self.records}", *self.table()]
-        lines += ["", *(f"WARNING: {finding}" for finding in self.findings)] if self.findings else []
-        return "\n".join(lines)
+        warnings = ["", *(f"WARNING: {finding}" for finding in self.findings)] if self.findings else []
+        return "\n".join([NOT_PRIVATE, f"\nrecords: {self.records}", *self.table(), *warnings])
 
 
 class _Tally:
@@ -113,6 +118,7 @@ class _Tally:
         self._reader = CategoryReader(self.values, markers, as_text=as_text)
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
+        self._undeclared: Counter[str] = Counter()
 
     @property
     def unread(self) -> int:
@@ -137,11 +143,15 @@ class _Tally:
         if self._unmarked is not None:  # a marker in another spelling, such as 31.12.9999
             codes[~np.isnan(self._unmarked(cells))] = self._reader.missing
         self.codes += np.bincount(codes, minlength=len(self.codes))
+        if self._undeclared.total() < 1 << 16:  # the first ones suffice
+            keys = map(self._reader.key, as_objects(cells[codes == self._reader.undeclared]).tolist())
+            self._undeclared.update(str(public_value(key))[:256] for key in keys if key is not None)
 
     def report(self, malformed: int) -> ColumnReport:
         """Return the counts, given the number of lines that have no cells at all."""
         missing, undeclared = self.codes[len(self.values) :].tolist()
-        return ColumnReport(missing - malformed, undeclared, self.below, self.above)
+        frequent = sorted(self._undeclared, key=lambda value: (-self._undeclared[value], value))
+        return ColumnReport(missing - malformed, undeclared, self.below, self.above, tuple(frequent[:10]))
 
     def coverage(self, column: str, fewest: int = 1) -> Iterator[str]:
         known, few = self.cells - self.unread, "hardly any" if self.cells > self.unread else "no"

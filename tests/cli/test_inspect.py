@@ -104,7 +104,12 @@ def test_a_tree_of_one_leaf_is_written_as_always(run, train):
 @pytest.mark.parametrize(
     ("system", "options", "rule", "rounds"),
     [
-        ("hedgerow", ["n_estimators=12"], "share of the summed standard deviations", {"rounds": 12, "rounds_with_cuts": 11}),
+        (
+            "hedgerow",
+            ["n_estimators=12"],
+            "share of the summed standard deviations",
+            {"rounds": 12, "rounds_with_cuts": 11},
+        ),
         ("dp-adaboost", ["n_estimators=3"], "all rounds count alike", {"rounds": 3}),
         ("diffgen", [], "share of the specializations", {}),
         ("forest", [], "share of the tests", {}),

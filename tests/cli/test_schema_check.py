@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import hedgerow as hr
-from hedgerow.reading import csv_file
+from hedgerow.reading import table_file
 
 ODD = """\
 age,marital status,code,income
@@ -75,7 +75,7 @@ def test_bytes_that_are_not_utf_8_are_told_with_what_to_do(folder, run, answer):
 
 def test_blocks_are_counted_together(odd, answer, monkeypatch):
     whole = answer(*odd)
-    monkeypatch.setattr(csv_file, "BLOCK_LINES", 2)
+    monkeypatch.setattr(table_file, "BLOCK_LINES", 2)
     assert answer(*odd) == whole
 
 

@@ -11,7 +11,7 @@ import hedgerow as hr
 from hedgerow.cli import inputs, options
 from hedgerow.cli.models import predict
 from hedgerow.engines import local
-from hedgerow.reading import csv_file
+from hedgerow.reading import table_file
 from hedgerow.reading.table_file import read_table
 
 pa = pytest.importorskip("pyarrow")
@@ -160,7 +160,7 @@ def test_predict_tells_on_a_terminal_how_much_was_read(pieces, train, monkeypatc
     stream = kind()
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(inputs, "PAUSE", 0.0)
-    monkeypatch.setattr(csv_file, "BLOCK_LINES", 25)
+    monkeypatch.setattr(table_file, "BLOCK_LINES", 25)
     files = [Path(f"part-{name}.csv") for name in "abc"]
     sizes = [path.stat().st_size for path in files]
     predict.callback(Path("m.hedgerow"), tuple(files), Path("out.csv"), False, True, None, None, ("age",), ",")

@@ -332,7 +332,7 @@ def test_a_file_that_is_no_utf_8_is_named_before_anything_is_spent(folder, run, 
 
 
 def test_the_header_is_checked_before_a_record_is_read(folder, train, is_refused, monkeypatch):
-    monkeypatch.setattr("hedgerow.reading.csv_file.CSVFile.batches", lambda _: pytest.fail("records were read"))
+    monkeypatch.setattr("hedgerow.reading.table_file.CSVFile.batches", lambda _: pytest.fail("records were read"))
     (folder / "few.csv").write_text("age,code\n1,2\n")
     is_refused(train(data="few.csv"), 2, "lacks")
 

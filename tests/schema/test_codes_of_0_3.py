@@ -19,8 +19,7 @@ import pytest
 from products import thinned
 
 import hedgerow as hr
-from hedgerow.reading.csv_file import FileForm
-from hedgerow.reading.table_file import read_table
+from hedgerow.reading.table_file import FileForm, read_table
 from hedgerow.schema import Encoder
 
 DIGESTS = Path(__file__).with_name("codes_of_0_3.txt")

@@ -16,6 +16,7 @@ KINDS = {  # cells, other texts, their share of the cells, and whether the colum
     "dates and a word": (DATES, ["offen"], 0.4, "date"),
     "dates and a word beside a sentinel": (DATES, ["offen", *["31.12.9999"] * 2], 0.6, "date"),
     "amounts and dashes": (AMOUNTS, ["-", "\u2013"], 0.4, "numeric"),
+    "numbers and signs": (NUMBERS, ["~", "#", "=="], 0.4, "numeric"),
     "a word in most cells": (NUMBERS, ["offen"], 0.7, "values"),
     "two words": (NUMBERS, ["offen", "zu"], 0.4, "values"),
     "few rare words": (NUMBERS, ["offen", "zu"], 0.05, "numeric"),

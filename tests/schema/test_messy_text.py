@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.formats import NumberFormat
-from hedgerow.reading.table_file import read_table
+from hedgerow.reading.table_file import FileForm, read_table
 from hedgerow.schema import Encoder
 
 NUMBERS = [

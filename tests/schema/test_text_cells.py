@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.reading import cells as cells_module
-from hedgerow.reading import text_cells
+from hedgerow.reading import formats, text_cells
 from hedgerow.reading.cells import CategoryReader, Rule, number, numbers
-from hedgerow.reading.column import arrow_texts
+from hedgerow.reading.columns import arrow_texts
 from hedgerow.reading.formats import NO_FIELDS, PLAIN, DateFormat, NumberFormat, date_reader, microseconds
 from hedgerow.reading.kernels import POWERS, find_distinct, read_moments, read_numbers
 from hedgerow.reading.persons import person_ids
@@ -206,6 +206,37 @@ def test_objects_are_read_alike_whatever_is_beside_them(cells):
         assert bits(numbers(objects)[: len(cells)]) == bits(np.array([number(cell) for cell in cells], dtype=float))
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_objects_are_read_alike_where_python_keeps_them_and_elsewhere(known, monkeypatch):
+    assert text_cells.layout()  # of each Python that is tested
+    if not known:
+        monkeypatch.setattr(text_cells, "layout", lambda: ())
+    kind = type("Kind", (str,), {})
+    cells = [
+        str(1.5),
+        "a" * 500,
+        "",
+        "\0",
+        "x\xe9",
+        "\u20ac",
+        "\ud800",
+        kind("a"),
+        1.5,
+        -0.0,
+        np.float64(2),
+        7,
+        10**400,
+        None,
+        b"a",
+    ]
+    reader = CategoryReader(["a" * 500, "x\xe9", "\u20ac", "a", 1.5, 7])
+    for beside in ([], ["text"] * 9, [2.5] * 9, ["\xe9"] * 9, [None] * 9):
+        for some in (cells, cells[:3], cells[:6], cells[8:10], cells[8:]):
+            objects = np.array([*some, *beside, None], dtype=object)[:-1]
+            assert reader.codes(objects).tolist() == [reader.code(cell) for cell in objects]
+            assert bits(numbers(objects)) == bits(np.array([number(cell) for cell in objects], dtype=float))
+
+
 LONG = [
     f"{first}{middle}{last}"
     for first in ("", "begin it")
@@ -301,7 +332,7 @@ def test_no_record_decides_which_kernels_run():
 @pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
 def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
     calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
-    for module, name in ((cells_module, "look_up"), (text_cells, "read_moments"), (text_cells, "read_numbers")):
+    for module, name in ((cells_module, "look_up"), (formats, "read_moments"), (cells_module, "read_numbers")):
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given))
     for read, name in (

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow import FileFormatError, SchemaError
-from hedgerow.reading import csv_file
-from hedgerow.reading.csv_file import CSVFile, FileForm
-from hedgerow.reading.table_file import guess_format, open_table, read_table, unread, whole
+from hedgerow.reading import table_file
+from hedgerow.reading.table_file import CSVFile, FileForm, guess_format, open_table, read_table, unread, whole
 
 TEXTS = st.text(st.sampled_from('ab ",;\t0é'), max_size=20)
 
@@ -108,7 +107,7 @@ def test_long_cells_and_nul_bytes(table):
 
 
 def test_blocks_make_one_table(table, monkeypatch):
-    monkeypatch.setattr(csv_file, "BLOCK_LINES", 3)
+    monkeypatch.setattr(table_file, "BLOCK_LINES", 3)
     text = [str(i) for i in range(10)]
     assert table("a,b\n" + "".join(f"{i},{i}\n" for i in text)) == {"a": text, "b": text}
 
@@ -210,7 +209,7 @@ def test_a_header_that_begins_like_a_mark_is_a_header(table, name):
 
 
 def test_a_first_line_that_never_ends_is_no_csv(table, monkeypatch):
-    monkeypatch.setattr(csv_file, "LONGEST_HEADER", 1000)
+    monkeypatch.setattr(table_file, "LONGEST_HEADER", 1000)
     with pytest.raises(FileFormatError, match="does not end"):
         table("a" * 1001)
 
@@ -218,7 +217,7 @@ def test_a_first_line_that_never_ends_is_no_csv(table, monkeypatch):
 @pytest.mark.parametrize("size", [900, 1000, 5000])
 @pytest.mark.parametrize("begin", ["a,b\n", "\na,b\n", "\ufeffa,b\n"])
 def test_the_length_of_a_first_record_is_no_error(table, monkeypatch, size, begin):
-    monkeypatch.setattr(csv_file, "LONGEST_HEADER", 1000)
+    monkeypatch.setattr(table_file, "LONGEST_HEADER", 1000)
     assert table(f"{begin}{'x' * size},1\n2,3\n") == {"a": ["x" * size, "2"], "b": ["1", "3"]}
 
 

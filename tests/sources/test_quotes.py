@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.files import LONGEST_QUOTED
-from hedgerow.reading import csv_file
-from hedgerow.reading.csv_file import CSVFile, FileForm
-from hedgerow.reading.table_file import unread, whole
+from hedgerow.reading import table_file
+from hedgerow.reading.table_file import CSVFile, FileForm, unread, whole
 
 CELLS = st.text(st.sampled_from('ab",;\r\n é'), max_size=12)
 ROWS = st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6)
@@ -41,7 +40,7 @@ def rows_of(content, separator=","):
 
 
 def short(monkeypatch, length):
-    monkeypatch.setattr(csv_file, "LONGEST_QUOTED", length)
+    monkeypatch.setattr(table_file, "LONGEST_QUOTED", length)
 
 
 @given(ROWS, st.sampled_from(",;"))
@@ -148,7 +147,7 @@ def plain_cells(record):
 def test_rows_are_those_of_the_rule_byte_by_byte(content, length, width, buffer):
     with pytest.MonkeyPatch.context() as patch:
         short(patch, length)
-        patch.setattr(csv_file, "BUFFER_BYTES", buffer)
+        patch.setattr(table_file, "BUFFER_BYTES", buffer)
         records = plain_records(content, length)
         rows = [None if one is None else plain_cells(one) for one in records if one is None or one.decode().strip()]
         expected = [row if row is not None and len(row) == width else (None,) * width for row in rows]
@@ -160,7 +159,7 @@ def test_rows_are_the_same_for_any_size_of_block(size, monkeypatch):
     content = b"p,q\n" + b'1,"a\nb"\n2,x\n\n3,"open\n4,yyyyyyyyyyyyyyyyyyyyyyyyy\n"c\nd",z\n5\n' * 5
     short(monkeypatch, 20)
     expected = rows_of(content)
-    monkeypatch.setattr(csv_file, "BLOCK_LINES", size)
+    monkeypatch.setattr(table_file, "BLOCK_LINES", size)
     assert rows_of(content) == expected
     assert expected.count((None, None)) == 5 + 5
 

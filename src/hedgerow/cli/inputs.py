@@ -29,8 +29,9 @@ from hedgerow.files import atomic_file, write_kept
 from hedgerow.parameters import rules_of
 from hedgerow.privacy.certificate import Certificate
 from hedgerow.privacy.filter import Watch
-from hedgerow.reading.csv_file import Columns, FileForm
 from hedgerow.reading.table_file import (
+    Columns,
+    FileForm,
     TableFile,
     batches_of,
     check_header,

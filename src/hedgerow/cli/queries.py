@@ -26,7 +26,7 @@ from hedgerow.files import LARGEST_CARD, read_place
 from hedgerow.plots.axes import new_figure
 from hedgerow.plots.utility import PlanDisplay
 from hedgerow.privacy.exact import decimal_text, exact
-from hedgerow.reading.csv_file import COMMAS
+from hedgerow.reading.table_file import COMMAS
 from hedgerow.schema import Schema
 from hedgerow.systems import default_system, load, system_class
 

@@ -20,9 +20,9 @@ from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading import table_file
 from hedgerow.reading.cells import numbers
 from hedgerow.reading.columns import check_no_name_twice, read_columns
-from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.persons import person_ids, read_groups
 from hedgerow.reading.streams import no_records
+from hedgerow.reading.table_file import FileForm
 from hedgerow.schema import Schema, SchemaReport
 from hedgerow.schema.check import KINDS, NOT_PRIVATE, Checker
 from hedgerow.texts import counted, it_or_them, listed, printable

@@ -31,8 +31,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
-from itertools import repeat
-from operator import is_
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -40,11 +38,19 @@ import numpy as np
 import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
-from hedgerow.arrays import lazy
-from hedgerow.reading.kernels import look_up
-from hedgerow.reading.text_cells import NO_TEXTS, REPLACING, CodedTexts, Texts, by_object, joined, ready, spelling_table
+from hedgerow.arrays import Array, Floats, lazy
+from hedgerow.reading.kernels import ASCII, FLOAT, POWERS, look_up, read_numbers
+from hedgerow.reading.text_cells import (
+    REPLACING,
+    CodedTexts,
+    Texts,
+    by_object,
+    joined,
+    read_plain,
+    ready,
+    spelling_table,
+)
 
-Array = npt.NDArray[Any]
 Cells = Array | Texts  # of one column
 Key = float | str | None
 Plain = float | Decimal | str | None  # a float also stands for an int
@@ -59,14 +65,15 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64)))
+CASTABLE = frozenset({FLOAT}).union(
+    map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))
+)
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
 ZONES = frozenset(map(id, (type(None), timezone, ZoneInfo)))
 
 LONGEST_VALUE = 256  # characters of a text that is counted
-SAMPLE = 256  # cells that show whether many are one object
 AT_ONCE = 1 << 20  # objects that are read together: their text is joined
 
 DECIMAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
@@ -229,45 +236,46 @@ class Rule:
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
-        cells = objects.tolist()
-        if 2 * len(set(map(id, cells[:SAMPLE]))) < min(SAMPLE, len(cells)):  # each object is read once
-            firsts, places = by_object(objects)
-            return self._objects(objects[firsts])[places]
-        texts = joined(cells)
-        if texts is not None:
+        kinds, numbers, texts = read_plain(objects)
+        is_text = kinds == ASCII
+        if is_text.all():
             return self._texts(texts)
-        self._texts(NO_TEXTS)  # no record decides whether a kernel runs
-        if (found := self._cast(objects)) is not None:
-            return found
-        is_text = np.fromiter(map(is_, map(type, cells), repeat(str)), dtype=np.bool_, count=len(cells))
-        texts, others = joined(objects[is_text].tolist()), objects[~is_text]
-        if texts is None:  # one of them is half of a surrogate pair, or has a zero byte
-            return self.each(objects)
-        result = np.empty(len(cells), dtype=self.dtype)
-        result[is_text] = self._texts(texts)
-        found = self._cast(others)
-        result[~is_text] = self.each(others) if found is None else found
+        result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text if is_text.any() else slice(None)
+        result[is_text] = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
+        result[rest] = self._others(objects[rest], kinds[rest], numbers[rest])
         return result
 
-    def _cast(self, objects: Array) -> Array | None:
-        """Return how objects that are numbers are read, or None if casting them together could run code of their own."""
-        types = [*map(type, objects.tolist())]
-        if self._floats and (all(map(is_, types, repeat(float))) or CASTABLE.issuperset(map(id, types))):
+    def _others(self, objects: Array, kinds: Array, numbers: Floats) -> Array:
+        if self._floats and (kinds == FLOAT).all():
+            return self._numbers(numbers)
+        is_text = kinds == id(str)
+        if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
+            result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
+            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest], numbers[rest])
+            return result
+        if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
             with suppress(Exception), np.errstate(all="ignore"):
                 return self._numbers(objects.astype(np.float64))
-        return None
+        firsts, places = by_object(objects)  # each object is read once
+        return self.each(objects[firsts])[places]
 
 
 def number_rule(
     one: Callable[[object], float] = number, decimal: str = ".", thousands: str = ""
-) -> Callable[[Cells], npt.NDArray[np.float64]]:
+) -> Callable[[Cells], Floats]:
     """Return the rule by which cells are float64, NaN if missing or unparsable. ``one`` reads text with the same marks."""
+    marks = np.array([ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)], dtype=np.uint8)
 
-    def floats(cells: Array) -> npt.NDArray[np.float64]:
+    def of_texts(cells: Texts) -> Floats:
+        out, odd = np.empty(len(cells), dtype=np.float64), np.empty(len(cells), dtype=np.bool_)
+        read_numbers(*cells.places, marks, POWERS, out, odd)
+        return cells.fill(out, odd, one)
+
+    def floats(cells: Array) -> Floats:
         with np.errstate(all="ignore"):
             return cells.astype(np.float64, copy=False)
 
-    return Rule(one, np.float64, lambda texts: texts.numbers(one, decimal, thousands), floats, floats=True)
+    return Rule(one, np.float64, of_texts, floats, floats=True)
 
 
 numbers = number_rule()
@@ -378,7 +386,7 @@ class CategoryReader:
         if isinstance(cells, CodedTexts):
             return cells.through(self._codes_of_texts)
         codes = np.empty(len(cells), dtype=np.int32)
-        look_up(*cells.places, *self._known[cells.decode is REPLACING], self.missing, codes)
+        look_up(*cells.given, *self._known[cells.decode is REPLACING], self.missing, codes)
         return cells.fill(codes, codes < 0, self.code)
 
     def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:
@@ -392,9 +400,7 @@ class CategoryReader:
         return codes
 
 
-def count_values(
-    cells: Cells, missing: Sequence[str] = (), weights: npt.NDArray[Any] | None = None
-) -> dict[float | str, int]:
+def count_values(cells: Cells, missing: Sequence[str] = (), weights: Array | None = None) -> dict[float | str, int]:
     """Return how many cells have each value, as categories are compared; numbers come before text.
 
     These are left out: missing cells, infinities, text of more than 256 letters, and text that UTF-8 cannot hold. This depends on

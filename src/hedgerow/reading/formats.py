@@ -21,21 +21,11 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from hedgerow.arrays import lazy
+from hedgerow.arrays import Floats, Integers, lazy
 from hedgerow.errors import SchemaError, shown
-from hedgerow.reading.cells import (
-    SPACE,
-    WORDS,
-    Cells,
-    Rule,
-    category_key,
-    number,
-    number_rule,
-    numbers,
-    plain_cell,
-)
+from hedgerow.reading.cells import SPACE, WORDS, Cells, Rule, category_key, number, number_rule, numbers, plain_cell
+from hedgerow.reading.kernels import read_moments
 from hedgerow.reading.text_cells import Texts
 
 # Characters that look alike are read as one.
@@ -57,7 +47,7 @@ FIELDS = {
     "%S": "(?P<second>[0-9]{2})",
 }
 LONGEST = 40  # characters of a format
-NO_FIELDS: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+NO_FIELDS: Integers = np.empty(0, dtype=np.int64)
 CENTURY = 69  # two-digit years from here on are 19.., as in POSIX
 
 Unit = Literal["day", "second"]
@@ -120,12 +110,12 @@ class NumberFormat:
         return number(cell) if self == PLAIN else number(cell, self._of_text)
 
     @lazy
-    def numbers(self) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    def numbers(self) -> Callable[[Cells], Floats]:
         if self.amounts:  # the kernel takes what begins with a letter for no number
             return Rule(self.number, np.float64, floats=True, numbers=numbers)
         return number_rule(self.number, self.decimal, self.thousands)
 
-    def markers(self, missing: Sequence[str]) -> npt.NDArray[np.float64]:
+    def markers(self, missing: Sequence[str]) -> Floats:
         markers = np.fromiter(map(self.number, missing), dtype=np.float64, count=len(missing))
         return markers[~np.isnan(markers)]
 
@@ -173,7 +163,7 @@ class DateFormat:
         return re.compile("".join(FIELDS.get(piece, re.escape(piece)) for piece in pieces))
 
     @lazy
-    def fields(self) -> npt.NDArray[np.int64]:
+    def fields(self) -> Integers:
         """The format as ``read_moments`` takes it; nothing where the end of a field depends on what follows it."""
         pieces = [piece for piece in re.split("(%.)", self.text) if piece]
         ambiguous = any(
@@ -188,13 +178,11 @@ class DateFormat:
         found = self._pattern.fullmatch(text.strip(SPACE))
         if found is None:
             return None
-        part = {name: int(digits) for name, digits in found.groupdict().items()}
-        short = part.get("short", 0)
-        year = part.get("year", short + (1900 if short >= CENTURY else 2000))
+        part: dict[str, Any] = {name: int(digits) for name, digits in found.groupdict().items()}
+        if (short := part.pop("short", None)) is not None:
+            part["year"] = short + (1900 if short >= CENTURY else 2000)
         try:
-            return datetime(
-                year, part["month"], part["day"], part.get("hour", 0), part.get("minute", 0), part.get("second", 0)
-            )
+            return datetime(**part)
         except ValueError:
             return None
 
@@ -221,9 +209,7 @@ def date_text(count: int, unit: Unit) -> str:
     return str(moment.date()) if unit == "day" else str(moment.replace(tzinfo=None))
 
 
-def date_reader(
-    unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None
-) -> Callable[[Cells], npt.NDArray[np.float64]]:
+def date_reader(unit: Unit, missing: Sequence[str] = (), form: DateFormat | None = None) -> Callable[[Cells], Floats]:
     """Return a function that reads the cells of one column as moments.
 
     A cell is the number of ``unit`` since 1970, rounded down, NaN where missing. A marker in ``missing`` that is a date matches
@@ -234,10 +220,14 @@ def date_reader(
     fields = NO_FIELDS if form is None else form.fields
     letters = form is not None and not form.text.startswith("%")
 
-    of_texts = partial(Texts.moments, moment=moment, fields=fields, none=NO_MOMENT, letters=letters)
+    def of_texts(cells: Texts) -> Integers:
+        out, odd = np.full(len(cells), NO_MOMENT), np.empty(len(cells), dtype=np.bool_)
+        read_moments(*cells.places, fields, letters, out, odd)
+        return cells.fill(out, odd, moment)
+
     rule = Rule(moment, np.int64, of_texts, lambda cells: np.full(cells.shape, NO_MOMENT), floats=True)
 
-    def read(cells: Cells) -> npt.NDArray[np.float64]:
+    def read(cells: Cells) -> Floats:
         moments = rule(cells)
         counts = (moments // (10**6 * SECONDS[unit])).astype(np.float64)
         counts[(moments == NO_MOMENT) | np.isin(moments, markers)] = np.nan

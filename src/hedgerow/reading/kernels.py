@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 from hedgerow.arrays import compiled
 
@@ -13,6 +17,7 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
+ASCII, FLOAT = 1, 2  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 
@@ -21,10 +26,9 @@ DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 def bin_columns(cells, sources, targets, edges, starts, low, slots_by_unit, before, halvings, markers, steps, out):
     """Write the bin of each numeric cell: the number of edges that are not above it. NaN and markers get the code after the bins.
 
-    Column ``sources[k]`` of cells is feature ``targets[k]``, whose edges are edges[starts[f]:starts[f + 1]]. A larger value
-    never has a lower slot, whatever is rounded. So the edges in the slots before a value's own are not above it, and those in
-    the slots after are. Halving finds its place among the at most 2**halvings[f] - 1 edges of its slot. No branch depends on a
-    value.
+    Column ``sources[k]`` of cells is feature ``targets[k]``. A larger value never has a lower slot, whatever is rounded. So the
+    edges in the slots before a value's own are not above it, and those in the slots after are. Halving finds its place among the
+    at most 2**halvings[f] - 1 edges of its slot. No branch depends on a value.
     IN cells (rows, columns) float64, sources targets (numeric columns,), edges (edges of all features,), starts (features + 1,),
     low slots_by_unit halvings (features,), before (features, slots) int32, which ``encoder.slots_of`` makes; markers (markers,).
     OUT out (rows * features,): the bin of row r and feature f is out[r * steps[0] + f * steps[1]].
@@ -158,8 +162,7 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
         start, stop = starts[row], stops[row]
         if start < 0:
             if absent < 0:
-                absent = np.int32(count)
-                firsts[count] = row
+                absent, firsts[count] = np.int32(count), row
                 count += 1
             places[row] = absent
             continue
@@ -171,8 +174,7 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
                 if 2 * count >= len(table):
                     return -1
                 table[slot], words[slot], lengths[slot] = count, end, length
-                firsts[count] = row
-                places[row] = count
+                firsts[count], places[row] = row, count
                 count += 1
                 break
             begin = starts[firsts[known]]
@@ -184,11 +186,11 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
 
 
 @compiled
-def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, missing, out):
+def look_up(data, starts, stops, known, words, lengths, begins, codes, factor, shift, missing, out):
     """Write the code of each cell that is a known text byte by byte, -1 for another one, ``missing`` for one without text.
 
-    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), shift: the table of
-    ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
+    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), factor, shift: the table
+    of ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
     """
     for row in range(len(starts)):
         start, stop = starts[row], stops[row]
@@ -200,15 +202,55 @@ def look_up(data, starts, stops, known, words, lengths, begins, codes, shift, mi
         key = end ^ np.uint64(length)
         if length > 8:
             key ^= _word(data, np.uint64(start)) * np.uint64(FACTOR)
-        slot = (key * np.uint64(FACTOR)) >> np.uint64(shift)
-        code = -1
-        while lengths[slot] >= 0:
-            begin = begins[slot]
-            if words[slot] == end and lengths[slot] == length and _same(data, start, known, begin, length):
-                code = codes[slot]
+        slot = (key * factor) >> np.uint64(shift)
+        code = np.int32(-1)
+        while True:
+            if words[slot] == end and lengths[slot] == length:
+                if length <= 8 or _same(data, start, known, begins[slot], length):
+                    code = codes[slot]
+                    break
+            elif lengths[slot] < 0:
                 break
             slot += np.uint64(1)
         out[row] = code
+
+
+@intrinsic
+def _memory(context, address):
+    """Return the eight bytes at an address, which must be those of an object that is held."""
+
+    def load(context, builder, signature, given):
+        return builder.load(builder.inttoptr(given[0], context.get_value_type(types.uint64).as_pointer()))
+
+    return types.uint64(types.uint64), load
+
+
+@partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
+def read_objects(objects, layout, kinds, numbers, starts, stops, data):
+    """Read floats and text of ASCII where Python keeps them, and return how many bytes all text has.
+
+    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``. OUT kinds (cells,): ``FLOAT``, ``ASCII`` or
+    the address of the object's type; numbers (cells,): the bits of floats; starts stops (cells,): the place of text in data;
+    data (bytes,): as much text as it holds.
+    """
+    of_float, of_text, head, state, flags, first = layout
+    size, room = np.uint64(0), np.uint64(len(data))
+    for row in range(len(objects)):
+        at = objects[row]
+        kind = _memory(at + head - WORD) if at != np.uint64(0) else at
+        kinds[row] = kind
+        if kind == of_float:
+            kinds[row], numbers[row] = FLOAT, _memory(at + head)
+        elif kind == of_text and _memory(at + state) & flags == flags:
+            length = _memory(at + head)
+            kinds[row], starts[row], stops[row] = ASCII, size, size + length
+            if size + length + WORD <= room:
+                for begin in range(np.uint64(0), length, WORD):  # whole words, in which at least one byte is the text's
+                    word, to = _memory(at + first + begin), size + begin
+                    for byte in range(np.uint64(8)):
+                        data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
+            size += length
+    return size
 
 
 @compiled
@@ -285,37 +327,32 @@ def read_numbers(data, starts, stops, marks, powers, out, odd):
         if negative or data[i] == 43:
             i += 1
         whole, digits, fraction, groups, in_group = np.uint64(0), 0, 0, 0, 0
-        starts_with_zero = i < stop and data[i] == 48
-        fits = True
+        starts_with_zero, fits, after = i < stop and data[i] == 48, True, 0  # 1 after the decimal mark
         while i < stop:
             byte = data[i]
             if 48 <= byte <= 57:
+                if after == 1 and stop - i >= 8 and whole < EIGHT_MORE and _are_digits(_word(data, np.uint64(i))):
+                    whole = whole * np.uint64(10**8) + _number(_word(data, np.uint64(i)))
+                    digits += 8
+                    fraction += 8
+                    i += 8
+                    continue
                 fits = fits and whole < most
                 whole = whole * ten + np.uint64(byte - 48)
                 digits += 1
-                in_group += 1
-            elif thousands != 0 and byte == thousands:
+                fraction += after
+                in_group += 1 - after
+            elif after == 0 and thousands != 0 and byte == thousands:
                 right = in_group == 3 or (groups == 0 and 0 < in_group < 3)
                 fits = fits and right and not starts_with_zero
                 groups += 1
                 in_group = 0
+            elif after == 0 and byte == decimal:
+                after = 1
             else:
                 break
             i += 1
         fits = fits and (groups == 0 or in_group == 3)
-        if i < stop and data[i] == decimal:
-            i += 1
-            while stop - i >= 8 and whole < EIGHT_MORE and _are_digits(_word(data, np.uint64(i))):
-                whole = whole * np.uint64(10**8) + _number(_word(data, np.uint64(i)))
-                digits += 8
-                fraction += 8
-                i += 8
-            while i < stop and 48 <= data[i] <= 57:
-                fits = fits and whole < most
-                whole = whole * ten + np.uint64(data[i] - 48)
-                digits += 1
-                fraction += 1
-                i += 1
         power = 0
         if digits > 0 and i < stop and (data[i] == 101 or data[i] == 69):
             i += 1
@@ -368,9 +405,7 @@ def read_moments(data, starts, stops, fields, letters, out, odd):
     its place there, otherwise an ASCII byte; nothing if there is none; letters: whether a moment may begin with a letter.
     OUT out (cells,); odd (cells,): whether a cell is in another form, or no moment.
     """
-    iso = np.array([-3, 45, -2, 45, -1], dtype=np.int64)
-    iso_time = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6], dtype=np.int64)
-    iso_second = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6, 58, -7], dtype=np.int64)
+    iso = np.array([-3, 45, -2, 45, -1, 32, -5, 58, -6, 58, -7], dtype=np.int64)
     part = np.zeros(7, dtype=np.int64)
     for row in range(len(starts)):
         start, stop = starts[row], stops[row]
@@ -388,7 +423,7 @@ def read_moments(data, starts, stops, fields, letters, out, odd):
         is_iso = length >= 10 and data[start + 4] == 45 and data[start + 7] == 45
         form = fields
         if is_iso:
-            form = iso if length == 10 else iso_time if length == 16 else iso_second
+            form = iso[: 5 if length == 10 else 9 if length == 16 else 11]
         part[:] = 0
         i, good = start, len(form) > 0
         for code in form:
@@ -412,13 +447,9 @@ def read_moments(data, starts, stops, fields, letters, out, odd):
         if not good or i != stop:
             continue
         day, month, year, hour, minute, second = part[0], part[1], part[2], part[4], part[5], part[6]
-        if year < 1 or not 1 <= month <= 12 or day < 1 or hour > 23 or minute > 59 or second > 59:
-            continue
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-        longest = 30 if month in (4, 6, 9, 11) else 31
-        if month == 2:
-            longest = 29 if leap else 28
-        if day > longest:
+        longest = 28 + leap if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+        if year < 1 or not 1 <= month <= 12 or not 1 <= day <= longest or hour > 23 or minute > 59 or second > 59:
             continue
         # Days since 1 March of the year 0, whose leap day is the last of a year.
         years = year - 1 if month < 3 else year
@@ -432,9 +463,8 @@ def read_moments(data, starts, stops, fields, letters, out, odd):
 def split_records(data, position, size, ended, longest, separator, starts, stops, counts):
     """Find the cells of records from ``position`` on, and return how many records and where the next one begins.
 
-    It ends where the arrays are full, the bytes end or, unless the file ``ended``, a record goes on beyond them. A
-    quoted cell whose text differs from its bytes (doubled quotes, text after the closing quote) is rewritten in place. Lines
-    of ASCII white space are skipped.
+    It ends where the arrays are full, the bytes end or, unless the file ``ended``, a record goes on beyond them. A quoted cell
+    whose text differs from its bytes (by its quotes) is rewritten in place. Lines of ASCII white space are skipped.
     IN data (bytes,) of which ``size`` are read, longest: bytes of a quoted text; separator (bytes,).
     OUT starts stops (columns, records): -1 where a record has another number of cells; counts (records,): the number of cells,
     ``OPEN_QUOTE``, or ``PERHAPS_BLANK`` for a line without separators that has only white space and non-ASCII bytes.

@@ -1,21 +1,7 @@
-"""The persons of records: ids, read cell by cell.
+"""The persons of records: ids, read cell by cell, by the rule in docs/proofs/persons.md.
 
 If two persons are read as one id, or one person is read as two, there is no guarantee. So cells that are stored differently
-can be one id, but cells that are written differently never are (docs/proofs/persons.md).
-
-Text
-    Texts are one id if they are equal code point by code point, without ASCII white space at their ends and in Unicode's form
-    NFC. "1", "01", "1.0" and "1.10" are different ids, and so are "a" and "A". Text with a compatibility ideograph is not
-    changed, since NFC would merge the ideograph with another character. Bytes are read as text in UTF-8. Dates, moments and UUIDs
-    are read as their text. An id has at most 256 characters.
-Numbers
-    A whole number in a cell of a numeric type is the text of that integer: 7, 7.0 (a float) and "7" are one id. A float is an
-    id only below 2^53 (float32: 2^24, float16: 2^11), up to which its type holds every integer. Larger floats and fractions are
-    no ids, because they do not show how they were written.
-Nobody
-    These identify no person: a missing cell, a marker of missing cells such as "NA" or "?", text of blanks alone, longer text,
-    and a cell of any other type. Text with U+FFFD does not either. This character stands in the place of bytes that are not
-    UTF-8, so several ids may share it.
+can be one id, but cells that are written differently never are.
 """
 
 from __future__ import annotations

@@ -18,9 +18,11 @@ from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
-from hedgerow.reading.csv_file import COMMAS, Columns, FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
+    COMMAS,
+    Columns,
+    FileForm,
     TableFile,
     batches_of,
     check_header,
@@ -238,14 +240,10 @@ class Batches:
         if not callable(given):
             _check_batches(given)
         self._given = given
-        self._once = isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader")
+        self.again = not (isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader"))
         self._opened = False
         self._head: list[Mapping[str, Any]] | None = None  # up to the first that has a record
         self._rest: Iterator[Mapping[str, Any]] = iter(())
-
-    @property
-    def again(self) -> bool:
-        return not self._once
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
@@ -274,19 +272,17 @@ class Batches:
     def _first(self) -> list[Mapping[str, Any]]:
         if self._head is not None:
             return self._head
-        if self._once and self._opened:
+        if self._opened and not self.again:
             raise ConfigurationError(
                 "these batches were read to their end, and can be read once only. Pass a function that opens them, such as "
                 "hr.Records.from_batches(lambda: reader()), to fit on them again."
             )
-        self._rest, self._opened = _batches(self._given), True
-        head: list[Mapping[str, Any]] = []
+        self._rest, self._opened, self._head = _batches(self._given), True, []
         for batch in self._rest:
-            head.append(batch)
+            self._head.append(batch)
             if _rows(batch):
                 break
-        self._head = head
-        return head
+        return self._head
 
 
 def _rows(batch: Mapping[str, Any]) -> int:

@@ -1,29 +1,256 @@
-"""Files of records as named columns, batch by batch: Parquet by pyarrow if the name ends so, otherwise CSV."""
+"""Files of records as named columns, batch by batch: Parquet if the name ends so, otherwise CSV (docs/proofs/files.md)."""
 
 from __future__ import annotations
 
 import codecs
+import io
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, BinaryIO, Self
 
+import numpy as np
+
+from hedgerow.arrays import Integers
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
-from hedgerow.reading.csv_file import COMMAS, Columns, CSVFile, FileForm, cell_counts, unpacked
-from hedgerow.reading.kernels import OPEN_QUOTE
-from hedgerow.reading.text_cells import one_after_another
+from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
+from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts, one_after_another
 from hedgerow.texts import counted, listed
 
+Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
+
+LONGEST_HEADER = 2**26  # bytes: more than any header, and an end for devices that never end a line
+UNREADABLE = "\ufffd"  # stands for bytes that the encoding does not know
+BUFFER_BYTES = 1 << 22  # that are read at once
+BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
+BLOCK_LINES, LEAST_LINES = 16_384, 256  # a block costs some time for each column
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
 PARQUET = (".parquet", ".pq")
 BATCH_ROWS, BATCH_CELLS = 1 << 17, 1 << 21  # of a Parquet file: the most of a batch
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
+
+
+@dataclass(frozen=True)
+class FileForm:
+    """How files are read.
+
+    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character. Of Parquet, text of
+    ``categories`` is read as numbers of distinct texts.
+    """
+
+    separator: str = ","
+    encoding: str = "utf-8"
+    categories: frozenset[str] = frozenset()
+
+    def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
+        return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
+
+    @property
+    def is_utf8(self) -> bool:
+        return codecs.lookup(self.encoding).name == "utf-8"
+
+
+COMMAS = FileForm()
+
+
+def unpacked(file: io.BufferedReader, place: str) -> io.BufferedReader:
+    head = file.read(len(ZSTANDARD))
+    if file.seekable():
+        file.seek(0)
+    else:
+        file = io.BufferedReader(_Stream(file.read1, head))
+    if not head.startswith(GZIP) and head != ZSTANDARD:
+        return file
+    import pyarrow
+
+    stream = pyarrow.CompressedInputStream(file, "zstd" if head == ZSTANDARD else "gzip")
+    return io.BufferedReader(_Stream(stream.read, packed=place))
+
+
+class _Stream(io.RawIOBase):
+    """What a function reads after the first bytes, as a file; FileFormatError where a ``packed`` file is damaged."""
+
+    def __init__(self, read: Callable[[int], bytes], head: bytes = b"", packed: str | None = None) -> None:
+        super().__init__()
+        self._read, self._head, self._packed = read, head, packed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            content = self._head or self._read(len(buffer))
+        except (OSError, ValueError):
+            if self._packed is None:
+                raise
+            raise FileFormatError(f"{self._packed} is damaged, so it cannot be unpacked. Write it again.") from None
+        buffer[: len(content)], self._head = content, b""
+        return len(content)
+
+
+class CSVFile:
+    """A CSV file that is being read, by the rule in docs/proofs/files.md.
+
+    A byte outside the encoding affects its own cell only. The names of the columns are read without the white space around them.
+    A name over several columns is that of none. ``malformed``, ``open_quotes`` and ``unreadable`` are data: only
+    ``hedgerow schema`` and predictions, which have no guarantee, show them.
+    """
+
+    def __init__(self, file: BinaryIO, form: FileForm, place: str) -> None:
+        self._form, self._file = form, file
+        self.malformed = self.open_quotes = 0  # records without cells so far, and those of them with an open quote
+        self.unreadable: Counter[str] = Counter()  # cells so far, by column, with bytes that the encoding does not know
+        try:
+            separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
+        except UnicodeEncodeError:
+            raise SchemaError(
+                f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
+                "separator of this file."
+            ) from None
+        self._separator = np.frombuffer(separator, dtype=np.uint8)
+        self._decode: Decode = REPLACING
+        if not form.is_utf8:
+            # A table lookup takes a third of the codec's time
+            letters = bytes(range(256)).decode(form.encoding, "replace")
+            self._decode = lambda cell: codecs.charmap_decode(cell, "replace", letters)[0]
+        self.header = self._read_header(place)
+        self._blocks = self._read_blocks()
+
+    @property
+    def share(self) -> float | None:
+        """The share of the bytes that was read; None if unknown: of a pipe or a packed file."""
+        try:
+            return min(self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1), 1.0)
+        except OSError:
+            return None
+
+    @property
+    def is_empty(self) -> bool:
+        first = next(self._blocks, None)
+        self._blocks = chain([] if first is None else [first], self._blocks)
+        return first is None
+
+    def types(self) -> Columns:
+        """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
+        none = np.empty(0, dtype=np.int64)
+        return dict.fromkeys(self.header, Texts(none.astype(np.uint8), none, none, self._decode))
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
+        """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
+        wanted = set(single(self.header) if names is None else names)
+        kept = [(place, name) for place, name in enumerate(self.header) if name in wanted]
+        for block in self._blocks:
+            yield {name: block[place] for place, name in kept}
+
+    def _read_header(self, place: str) -> tuple[str, ...]:
+        """Return the names of the columns. No error quotes their line, as it may be a record."""
+        first = self._file.readline(LONGEST_HEADER)
+        if len(first) == LONGEST_HEADER and not first.endswith(b"\n"):
+            raise FileFormatError(
+                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
+            )
+        first = first.removeprefix(codecs.BOM_UTF8) if self._form.is_utf8 else first
+        for line in chain([first], iter(self._file.readline, b"")):
+            if b"\x00" in line:
+                raise FileFormatError(
+                    f"{place} has zero bytes in its first line, as packed files, spreadsheets, Parquet files and text in UTF-16 "
+                    "have, but CSV must be text in UTF-8 or a single-byte encoding. Save it as CSV in UTF-8; give a Parquet file "
+                    "a name that ends in .parquet."
+                )
+            try:
+                text = line.decode(self._form.encoding).removesuffix("\n").removesuffix("\r")
+            except UnicodeDecodeError:
+                raise FileFormatError(
+                    f"{place} has a first line that is not in {self._form.encoding}, so the columns' names cannot be read. If "
+                    'it is text, it is likely Latin-1 or Windows-1252: write encoding = "windows-1252" into the schema, or save '
+                    "the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8). Otherwise save it as CSV in UTF-8."
+                ) from None
+            if not text.strip() and self._form.separator not in text:
+                continue
+            if "\r" in text:
+                raise SchemaError(
+                    f"{place} has a bare carriage return in its first line. Save it with lines that end in \\n."
+                )
+            # What follows is a record: neither may it become a name, nor decide whether there is an error.
+            (width,) = cell_counts(line, self._separator.tobytes(), 1)
+            if width == OPEN_QUOTE:
+                raise SchemaError(
+                    f"{place} has a quote in its first line that does not close there, but the names of columns must "
+                    "be on one line. Rename the column whose name has a line break, or close the quote."
+                )
+            data, starts, stops, _ = _split(line, self._separator, width, 1)
+            return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())
+        raise SchemaError(f"{place} is empty, but its first line must name the columns. Add that line.")
+
+    def _read_blocks(self) -> Iterator[list[Texts]]:
+        width, rest, ended = len(self.header), b"", False
+        lines = min(BLOCK_LINES, max(BLOCK_CELLS // width, LEAST_LINES))
+        usual = length = max(BUFFER_BYTES, 8 * LEAST_LINES * width)
+        while not ended:
+            data = np.empty(length + len(rest), dtype=np.uint8)  # a new one, since columns of text keep theirs
+            data[: len(rest)] = np.frombuffer(rest, dtype=np.uint8)
+            view, size = memoryview(data), len(rest)  # type: ignore[arg-type]
+            while size < len(data) and (count := self._file.readinto(view[size:])):  # type: ignore[attr-defined]
+                size += count
+            ended, position = size < len(data), 0
+            whole_text = self._is_all_text(data[:size], ended=ended)
+            while True:
+                starts = np.empty((width, lines), dtype=np.int64)
+                stops, counts = np.empty_like(starts), np.empty(lines, dtype=np.int64)
+                records, position = split_records(
+                    data, position, size, ended, LONGEST_QUOTED, self._separator, starts, stops, counts
+                )
+                if not records:
+                    break
+                columns = self._checked(data, starts[:, :records], stops[:, :records], counts[:records], whole_text)
+                if len(columns[0]):
+                    yield columns
+            rest = data[position:size].tobytes()
+            length = usual if position else 2 * len(data)  # a record longer than the buffer
+
+    def _is_all_text(self, data: Bytes, *, ended: bool) -> bool:
+        if int(data.max(initial=0)) < 128:  # every encoding here extends ASCII
+            return True
+        raw = data.tobytes()
+        return UNREADABLE not in str(self._decode(raw if ended else raw[: raw.rfind(b"\n") + 1]))
+
+    def _checked(self, data: Bytes, starts: Any, stops: Any, counts: Integers, whole_text: bool) -> list[Texts]:
+        for row in np.flatnonzero(counts == PERHAPS_BLANK).tolist():
+            blank = not str(self._decode(data[starts[0, row] : stops[0, row]].tobytes())).strip()
+            counts[row] = 0 if blank else 1
+            if not blank and len(starts) > 1:
+                starts[:, row] = -1
+        if not counts.all():
+            starts, stops, counts = starts[:, counts != 0], stops[:, counts != 0], counts[counts != 0]
+        self.malformed += int(np.count_nonzero(counts != len(starts)))
+        self.open_quotes += int(np.count_nonzero(counts == OPEN_QUOTE))
+        columns = [Texts(data, *places, self._decode) for places in zip(starts, stops, strict=True)]
+        for name, cells in zip(self.header, columns, strict=True) if not whole_text else ():
+            if count := sum(UNREADABLE in cell for cell in cells if isinstance(cell, str)):
+                self.unreadable[name] += count
+        return columns
+
+
+def _split(text: bytes, separator: Bytes, width: int, most: int) -> tuple[Bytes, Any, Any, Integers]:
+    """Return at most ``most`` records of a text: its bytes, where the ``width`` cells begin and end in them, and their number."""
+    data, counts = np.frombuffer(bytearray(text), dtype=np.uint8), np.empty(most, dtype=np.int64)
+    starts, stops = np.empty((width, most), dtype=np.int64), np.empty((width, most), dtype=np.int64)
+    records, _ = split_records(data, 0, len(data), True, LONGEST_QUOTED, separator, starts, stops, counts)
+    return data, starts, stops, counts[:records]
+
+
+def cell_counts(text: bytes, separator: bytes, most: int) -> list[int]:
+    """Return the number of cells of at most ``most`` records, ``OPEN_QUOTE`` for one with a quote that does not close."""
+    counts = _split(text, np.frombuffer(separator, dtype=np.uint8), 0, most)[-1]
+    return [1 if count == PERHAPS_BLANK else count for count in counts.tolist()]
 
 
 class ParquetFile:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import c_uint8
+from ctypes import c_double, c_size_t, c_uint32, c_uint64, string_at
 from functools import cache, partial
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import lazy
-from hedgerow.reading.kernels import FACTOR, POWERS, find_distinct, read_moments, read_numbers
+from hedgerow.arrays import Array, Floats, Integers, Truth, lazy
+from hedgerow.reading.kernels import ASCII, FACTOR, find_distinct, read_objects
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
 PIECE, MOST_JOINED = 256, 1 << 26  # cells that are joined at once, and bytes of all
+USUAL_BYTES = 32  # of a text among objects
+FACTORS = 32  # up to which a table of texts is tried
 REPLACING: Decode = partial(str, encoding="utf-8", errors="replace")
 
 
@@ -30,37 +33,40 @@ class Texts:
     ndim = 1
     results: tuple[Any, Any] = (None, None)  # of a dictionary: the last function that read its values, and its result
 
-    def __init__(
-        self, data: Bytes, starts: npt.NDArray[np.int64], stops: npt.NDArray[np.int64], decode: Decode = REPLACING
-    ) -> None:
+    def __init__(self, data: Bytes, starts: Integers, stops: Integers, decode: Decode = REPLACING) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
-        arrays: tuple[npt.NDArray[Any], ...] = data, starts, stops
-        self.places = tuple(map(_fixed, arrays))
+        arrays: tuple[Array, ...] = data, starts, stops
+        self.given = tuple(map(fixed, arrays))
         self.decode = decode
 
+    @lazy
+    def places(self) -> tuple[Array, ...]:
+        data, *ends = self.given
+        return data, *(fixed(end.astype(np.int64, copy=False)) for end in ends)
+
     def __len__(self) -> int:
-        return len(self.places[1])
+        return len(self.given[1])
 
     @property
     def shape(self) -> tuple[int]:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        data, starts, stops = self.places
+        data, starts, stops = self.given
         return Texts(data, starts[rows], stops[rows], self.decode)
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | None]:
-        data, starts, stops = self.places
+        data, starts, stops = self.given
         places, raw, decode = zip(starts.tolist(), stops.tolist(), strict=True), data.data, self.decode
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
-    def astype(self, dtype: Any, copy: bool = True) -> npt.NDArray[Any]:
+    def astype(self, dtype: Any, copy: bool = True) -> Array:
         return np.fromiter(self.tolist(), dtype=object, count=len(self)).astype(dtype, copy=False)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self.astype(object if dtype is None else dtype)
 
     def numbered(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -77,37 +83,12 @@ class Texts:
         firsts, places = self.numbered()
         return self[firsts], places
 
-    def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def through(self, read: Callable[[Texts], Array]) -> Array:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
         cells, places = self.distinct()
         return read(cells)[places]
 
-    def numbers(
-        self, number: Callable[[object], float], decimal: str = ".", thousands: str = ""
-    ) -> npt.NDArray[np.float64]:
-        """Return each cell as float64, NaN for none: plain decimal text by a kernel, any other text by ``number``.
-
-        The kernel reads digits, an exponent, ``decimal`` and ``thousands`` as the nearest float64, and so must ``number``.
-        """
-        out, odd = np.empty(len(self), dtype=np.float64), np.empty(len(self), dtype=np.bool_)
-        marks = [ord(mark) if mark and mark.isascii() else 0 for mark in (decimal, thousands)]
-        read_numbers(*self.places, np.array(marks, dtype=np.uint8), POWERS, out, odd)
-        return self.fill(out, odd, number)
-
-    def moments(
-        self, moment: Callable[[object], int], fields: npt.NDArray[np.int64], none: int, *, letters: bool = False
-    ) -> npt.NDArray[np.int64]:
-        """Return each cell in microseconds since 1970, ``none`` without one: plain dates by a kernel, other text by ``moment``.
-
-        ``fields`` is the declared format, as ``read_moments`` takes it; ``letters`` is whether it may begin with one.
-        """
-        out, odd = np.full(len(self), none, dtype=np.int64), np.empty(len(self), dtype=np.bool_)
-        read_moments(*self.places, fields, letters, out, odd)
-        return self.fill(out, odd, moment)
-
-    def fill(
-        self, out: npt.NDArray[Any], odd: npt.NDArray[np.bool_], rule: Callable[[object], Any]
-    ) -> npt.NDArray[Any]:
+    def fill(self, out: Array, odd: Truth, rule: Callable[[object], Any]) -> Array:
         """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""
         ready()
         if odd.any():
@@ -125,12 +106,12 @@ def ready() -> None:
 class CodedTexts(Texts):
     """A column of a dictionary's values by their places."""
 
-    def __init__(self, values: Texts, codes: npt.NDArray[Any]) -> None:
+    def __init__(self, values: Texts, codes: Array) -> None:
         self.values, self.codes, self.decode = values, codes, values.decode
 
     @lazy
-    def places(self) -> tuple[npt.NDArray[Any], ...]:
-        return self.values[self.codes].places
+    def given(self) -> tuple[Array, ...]:
+        return self.values[self.codes].given
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -138,14 +119,14 @@ class CodedTexts(Texts):
     def __getitem__(self, rows: Any) -> Texts:
         return CodedTexts(self.values, self.codes[rows])
 
-    def through(self, read: Callable[[Texts], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def through(self, read: Callable[[Texts], Array]) -> Array:
         if len(self.values) > len(self):  # without a kernel, so that no number of records decides which kernels run
             used, places = np.unique(self.codes, return_inverse=True)
             return read(self.values[used])[places]
         results = self.values.results  # blocks of a column share its dictionary
         if results[0] != read:  # another thread may replace them at any time
             results = self.values.results = read, read(self.values)
-        found: npt.NDArray[Any] = results[1][self.codes]
+        found: Array = results[1][self.codes]
         return found
 
 
@@ -168,29 +149,81 @@ def joined(cells: Sequence[Any]) -> Texts | None:
 
 
 def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
-    bits = max(4, (4 * len(known)).bit_length())
-    slots = (1 << bits) + len(known) + 1
-    words, lengths = np.zeros(slots, dtype=np.uint64), np.full(slots, -1, dtype=np.int64)
-    begins, codes = np.zeros(slots, dtype=np.int64), np.full(slots, -1, dtype=np.int32)
+    texts, shift = [text for text, _ in known], 64 - max(4, (8 * len(known)).bit_length())
+    heads = (int.from_bytes(text[:8], "little") * FACTOR % 2**64 if len(text) > 8 else 0 for text in texts)
+    ends = [int.from_bytes(text[-8:].rjust(8, b"\0"), "little") for text in texts]
+    keys = np.array(
+        [end ^ len(text) ^ head for text, end, head in zip(texts, ends, heads, strict=True)], dtype=np.uint64
+    )
+    for odd in range(1, FACTORS, 2):  # the first that gives each text a slot of its own, or the last
+        factor = np.uint64(FACTOR * odd % 2**64)
+        first_slots = ((keys * factor) >> np.uint64(shift)).astype(np.int64)
+        if len(np.unique(first_slots)) == len(texts):
+            break
+    size = (1 << (64 - shift)) + len(texts) + 1
+    words, lengths = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=np.int64)
+    begins, codes = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int32)
     begin = 0
-    for text, code in known:
-        end, head = (int.from_bytes(part, "little") for part in (text[-8:].rjust(8, b"\0"), text[:8]))
-        key = (end ^ len(text) ^ (head * FACTOR if len(text) > 8 else 0)) * FACTOR % 2**64
-        slot = key >> (64 - bits)
+    for (text, code), end, slot in zip(known, ends, first_slots.tolist(), strict=True):
         while lengths[slot] >= 0:
             slot += 1
         words[slot], lengths[slot], begins[slot], codes[slot] = end, len(text), begin, code
         begin += len(text)
-    data = np.frombuffer(b"".join(text for text, _ in known) + bytes(8), dtype=np.uint8)
-    return data, words, lengths, begins, codes, 64 - bits
+    data = np.frombuffer(b"".join(texts) + bytes(8), dtype=np.uint8)
+    return data, words, lengths, begins, codes, factor, shift
 
 
-def by_object(cells: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
+    """Return the addresses of the objects of a contiguous array, in its own memory."""
+    memory: Any = (c_uint64 * len(objects)).from_address(objects.ctypes.data)
+    return np.frombuffer(memory, dtype=np.uint64)
+
+
+def by_object(objects: Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
-    cells = np.ascontiguousarray(cells)
-    pointers: Any = (c_uint8 * cells.nbytes).from_address(cells.ctypes.data)
-    starts = np.arange(0, cells.nbytes, cells.itemsize, dtype=np.int64)
-    return Texts(np.frombuffer(memoryview(pointers), dtype=np.uint8), starts, starts + cells.itemsize).numbered()
+    objects = np.ascontiguousarray(objects)
+    starts = np.arange(0, objects.nbytes, objects.itemsize, dtype=np.int64)
+    return Texts(_addresses(objects).view(np.uint8), starts, starts + objects.itemsize).numbered()
+
+
+@cache
+def layout() -> tuple[np.uint64, ...]:
+    """Return where this Python keeps the value of a float and the text of a str of ASCII, as ``read_objects`` takes it.
+
+    Nothing is returned if it is not where known versions keep it: after the head, with two bits that mark such a str. The first
+    of them is not set in an object of a derived class, and the second in a str of other letters. A Python without an interpreter
+    lock has a longer head.
+    """
+    head, first, plain = object.__basicsize__, getsizeof("") - 1, str(12345)
+    others = "\xe9" + str(1234), type("Derived", (str,), {})(plain)
+    marks = [c_uint32.from_address(id(text) + head + 16).value for text in (plain, *others)]
+    flags = [3 << bit for bit in (5, 19) if [mark >> bit & 3 for mark in marks] == [3, 1, 2]]
+    is_known = (
+        head == 16
+        and [c_size_t.from_address(id(one) + head - 8).value for one in (plain, 1.5)] == [id(str), id(float)]
+        and c_double.from_address(id(1.5) + head).value == 1.5
+        and c_size_t.from_address(id(plain) + head).value == len(plain)
+        and string_at(id(plain) + first, len(plain)) == plain.encode()
+        and flags
+    )
+    return tuple(map(np.uint64, (id(float), id(str), head, head + 16, flags[0], first))) if is_known else ()
+
+
+def read_plain(objects: Array) -> tuple[npt.NDArray[np.uint64], Floats, Texts]:
+    """Return of each object ``FLOAT``, ``ASCII`` or the identity of its type, and the numbers and the texts of the former."""
+    objects, count, room = np.ascontiguousarray(objects), len(objects), USUAL_BYTES * len(objects) + 8
+    kinds, bits = np.empty((2, count), dtype=np.uint64)
+    starts, stops = np.empty((2, count), dtype=np.int64)
+    data = np.empty(room, dtype=np.uint8)
+    if not layout():
+        kinds[:] = [*map(id, map(type, objects.tolist()))]
+        return kinds, bits.view(np.float64), Texts(data, starts, stops)
+    while (room := 8 + int(read_objects(_addresses(objects), layout(), kinds, bits, starts, stops, data))) > len(data):
+        if room > MOST_JOINED:  # such as one long text in many records
+            kinds[kinds == ASCII] = id(str)
+            break
+        data = np.empty(room, dtype=np.uint8)
+    return kinds, bits.view(np.float64), Texts(data, starts, stops)
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:
@@ -205,8 +238,8 @@ def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:
     return columns
 
 
-def _fixed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    view = np.ascontiguousarray(array).view()
+def fixed(array: Array) -> Array:
+    view = array.view() if array.flags.c_contiguous and array.flags.aligned else array.copy()
     view.flags.writeable = False
     return view
 

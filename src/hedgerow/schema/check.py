@@ -110,12 +110,11 @@ class SchemaReport:
 class _Tally:
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self.range = feature if isinstance(feature, Numeric) else None
-        self._read = feature.reader(missing) if isinstance(feature, Numeric) else None
-        self.values = () if isinstance(feature, Numeric) else tuple(feature.values)
-        markers = (*missing, *feature.missing)
-        self._unmarked = feature.replaced(missing=()).reader() if isinstance(feature, Numeric) else None
+        self.values = tuple(feature.values) if isinstance(feature, Categorical) else ()
+        if self.range is not None:
+            self._read, self._unmarked = self.range.reader(missing), self.range.replaced(missing=()).reader()
         as_text = isinstance(feature, Categorical) and feature.as_text
-        self._reader = CategoryReader(self.values, markers, as_text=as_text)
+        self._reader = CategoryReader(self.values, (*missing, *feature.missing), as_text=as_text)
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
         self._undeclared: Counter[str] = Counter()
@@ -134,13 +133,13 @@ class _Tally:
 
     def add(self, cells: Cells) -> None:
         self.cells += len(cells)
-        if self.range is not None and self._read is not None:
+        if self.range is not None:
             values = self._read(cells)
             self.below += int(np.count_nonzero(values < self.range.low))
             self.above += int(np.count_nonzero(values > self.range.high))
             cells = cells[np.isnan(values)]
         codes = self._reader.codes(cells)
-        if self._unmarked is not None:  # a marker in another spelling, such as 31.12.9999
+        if self.range is not None:  # a marker in another spelling, such as 31.12.9999
             codes[~np.isnan(self._unmarked(cells))] = self._reader.missing
         self.codes += np.bincount(codes, minlength=len(self.codes))
         if self._undeclared.total() < 1 << 16:  # the first ones suffice

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import for_each, lazy
+from hedgerow.arrays import Array, Floats, Integers, for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
-from hedgerow.reading.cells import MACHINE_NUMBERS, CategoryReader, Cells
+from hedgerow.reading.cells import CategoryReader, Cells
 from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
-from hedgerow.reading.text_cells import Texts
+from hedgerow.reading.text_cells import fixed
 from hedgerow.schema.features import Categorical, Numeric
 from hedgerow.schema.schema import Schema
 
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 BLOCK_ROWS = 8_192  # a block of 20 float64 columns stays in a core's own cache
-TEXT_BLOCKS = 4  # together one block of text, whose distinct cells Python reads once in a block
+TEXT_BLOCKS = 8  # together one block of text, whose distinct cells Python reads once in a block
 BLOCK_VALUES = 1 << 21  # in the answers for a block
 FEW_ROWS = 1_024  # the minimum of a block, however long answers are
 SMALL_CELLS = 100_000  # below this, starting threads costs more than it saves
-FIRST: npt.NDArray[np.int64] = np.zeros(1, dtype=np.int64)
-NO_NUMBERS: npt.NDArray[np.float64] = np.empty(0, dtype=np.float64)
+FIRST: Integers = np.zeros(1, dtype=np.int64)
+NO_NUMBERS: Floats = np.empty(0, dtype=np.float64)
 SLOTS = 512  # of equal width, from a feature's first edge to its last: with 255 equal bins, no slot has two edges
 MOST_CODES = 1 << 24  # of one feature: every table of counts has a number for each code and class
 USUAL_BINS, MOST_BINS = 16, 1024  # bins if no parameter gives their number, and the most that estimators allow
@@ -64,19 +63,19 @@ class Encoder:
                 )
             counts.append(count)
             edges.append(inner)
-        self.n_codes: npt.NDArray[np.int64] = np.array(counts, dtype=np.int64)
+        self.n_codes: Integers = np.array(counts, dtype=np.int64)
         self.dtype: np.dtype[Any] = np.min_scalar_type(int(self.n_codes.max()) - 1)
-        self.edges: tuple[npt.NDArray[np.float64], ...] = tuple(edges)
+        self.edges: tuple[Floats, ...] = tuple(edges)
         self._all_edges = np.concatenate(self.edges)
         self._starts = np.cumsum([0, *map(len, self.edges)], dtype=np.int64)
         self._classes = CategoryReader(schema.classes, schema.missing)
 
     @lazy
-    def _slots(self) -> tuple[npt.NDArray[Any], ...]:
+    def _slots(self) -> tuple[Array, ...]:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _reader_of(self) -> Callable[[int], Callable[[Cells], npt.NDArray[Any]]]:
+    def _reader_of(self) -> Callable[[int], Callable[[Cells], Array]]:
         features, missing = [*self.schema.features.values()], self.schema.missing
         return cache(lambda feature: features[feature].reader(missing))
 
@@ -84,7 +83,7 @@ class Encoder:
         # The slots take far more memory than the edges, and both follow from the others.
         return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_reader_of")}
 
-    def merged(self, into: Sequence[npt.NDArray[np.int64]]) -> Encoder:
+    def merged(self, into: Sequence[Integers]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
 
         Only neighboring bins of a numeric feature may be merged. ``into`` must be public or released.
@@ -100,13 +99,8 @@ class Encoder:
         return codes
 
     def answers(
-        self,
-        X: Any,
-        answer: Callable[[Codes], npt.NDArray[Any]],
-        *,
-        reads: Sequence[int] | None = None,
-        by_column: bool = False,
-    ) -> npt.NDArray[Any]:
+        self, X: Any, answer: Callable[[Codes], Array], *, reads: Sequence[int] | None = None, by_column: bool = False
+    ) -> Array:
         """Return the result of ``answer`` for the codes of all records, (records, ...), computed block by block.
 
         Blocks are encoded and answered on several threads, and their codes stay in a core's own cache in between. If answers are
@@ -116,7 +110,7 @@ class Encoder:
         columns = read_columns(X, self.schema.features)
         n_rows, one_pass = columns.n_rows, _Pass(self, columns, reads)
 
-        def answered(first: int, last: int) -> npt.NDArray[Any]:
+        def answered(first: int, last: int) -> Array:
             codes: Codes = np.empty((last - first, len(columns.names)), self.dtype, "F" if by_column else "C")
             one_pass.fill(first, last, codes)
             return answer(codes)
@@ -130,7 +124,7 @@ class Encoder:
         none = answered(0, 0)
         out = np.empty((n_rows, *none.shape[1:]), dtype=none.dtype)
         size = max(1, min(one_pass.block_rows, BLOCK_VALUES // max(1, out[:1].size)))
-        few = n_rows * one_pass.n_parallel < SMALL_CELLS
+        few = n_rows * one_pass.n_read < SMALL_CELLS
         for_each(range(0, n_rows, size), write, threads=1 if few else None)
         return out
 
@@ -152,64 +146,38 @@ class _Pass:
     def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
         self._encoder, self._columns = encoder, columns
         self._markers = PLAIN.markers(encoder.schema.missing)
-        # How the columns are read: all at once from a matrix, or one by one, on several threads unless they hold objects.
-        self._objects, self._single, together = list[int](), list[int](), list[int]()
+        # Columns are read one by one, or all at once from a matrix.
+        self._single, together = list[int](), list[int]()
         for i, feature in enumerate(encoder.schema.features.values()):
-            if reads is not None and i not in reads:
-                continue
             is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
-            if is_plain and columns.matrix is not None:
-                together.append(i)
-                continue
-            none = columns.cells(i, 0, 0)
-            is_object = not isinstance(none, Texts) and none.dtype.kind not in MACHINE_NUMBERS
-            (self._objects if is_object else self._single).append(i)
-        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._objects or self._single else 1)
+            if reads is None or i in reads:
+                (together if is_plain and columns.matrix is not None else self._single).append(i)
+        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._single else 1)
         self._together = np.array(together, dtype=np.int64)
-        self.n_parallel = len(together) + len(self._single)
-        self._reading_objects = Lock()
+        self.n_read = len(together) + len(self._single)
         self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
 
     def fill(self, first: int, last: int, codes: Codes) -> None:
-        if self._objects:  # Python objects are read under the interpreter lock, so more threads would only wait
-            with self._reading_objects:
-                self._encode(self._objects, first, last, codes)
-        if self._single:
-            self._encode(self._single, first, last, codes)
-        if self._columns.matrix is not None and self._together.size:
-            with np.errstate(all="ignore"):
-                block = np.ascontiguousarray(self._columns.matrix[first:last], dtype=np.float64)
-            self._bin(block, self._together, self._together, codes, self._markers)
-
-    def _encode(self, features: Sequence[int], first: int, last: int, codes: Codes) -> None:
-        for i in features:
+        for i in self._single:
             cells = self._encoder._reader_of(i)(self._columns.cells(i, first, last))
             if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
                 self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
             else:
                 codes[:, i] = cells
+        if self._columns.matrix is not None and self._together.size:
+            with np.errstate(all="ignore"):
+                block = self._columns.matrix[first:last].astype(np.float64, copy=False)
+            self._bin(block, self._together, self._together, codes, self._markers)
 
-    def _bin(
-        self,
-        block: npt.NDArray[np.float64],
-        sources: npt.NDArray[np.int64],
-        targets: npt.NDArray[np.int64],
-        codes: Codes,
-        markers: npt.NDArray[np.float64],
-    ) -> None:
+    def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
         # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
-        block = np.ascontiguousarray(block, dtype=np.float64)
-        block = block.view() if block.flags.aligned else block.copy()
-        block.flags.writeable = False
         steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
-        bin_columns(block, sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
+        bin_columns(fixed(block), sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
 
 
-def slots_of(
-    edges: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArray[np.int32], Integers]:
     """Return the index by which ``bin_columns`` finds the edges near a value: low, slots_by_unit, before and halvings.
 
     ``edges`` (edges of all features,) ascend within each feature, whose first is at ``starts`` (features + 1,). A value's
@@ -231,7 +199,7 @@ def slots_of(
     return low, by_unit, (np.cumsum(held, axis=1) - held).astype(np.int32), halvings
 
 
-def raw_columns(X: Any, schema: Schema) -> npt.NDArray[np.float64]:
+def raw_columns(X: Any, schema: Schema) -> Floats:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
     result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)

@@ -11,9 +11,10 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
-from hedgerow.reading.column import Holds
+from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import PLAIN, NumberFormat
 from hedgerow.texts import LONGEST_REPR, shortened
 
@@ -203,7 +204,7 @@ class Numeric(_Entry):
         """Where the last bin ends."""
         return self.high
 
-    def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
+    def bin_edges(self, max_bins: int) -> Floats:
         """Return the inner cut points of at most ``max_bins`` bins, ascending.
 
         Public cut points are used if given. If there are too many, evenly spaced ones are used. A range that is too narrow for
@@ -261,12 +262,12 @@ class Numeric(_Entry):
         """Whether the text of numbers has a format of its own, which Python would read differently."""
         return (self.decimal, self.thousands, self.amounts) != (PLAIN.decimal, PLAIN.thousands, PLAIN.amounts)
 
-    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], Floats]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
         form = self.number_format
         markers = form.markers((*missing, *self.missing))
 
-        def read(cells: Cells) -> npt.NDArray[np.float64]:
+        def read(cells: Cells) -> Floats:
             values = form.numbers(cells)
             return np.where(np.isin(values, markers), np.nan, values) if markers.size else values
 

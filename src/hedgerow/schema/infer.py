@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers, Truth
 from hedgerow.errors import ConfigurationError
 from hedgerow.reading.cells import (
     HASHABLE,
@@ -37,7 +37,6 @@ SAMPLE = 1000  # texts that decide which forms are tried further
 SHARE = 0.9  # the share of the distinct cells that a recognized form must read
 
 Form = NumberFormat | DateFormat
-Floats = npt.NDArray[np.float64]
 
 # If several forms read as many cells, the first is taken: if all fractions have three digits, they are more likely groups.
 NUMBERS = tuple(NumberFormat(*marks) for marks in (".,", (",", ""), ",.", ", ", ". ", ".'", ",'"))
@@ -71,21 +70,21 @@ class Column:
     """
 
     cells: Cells
-    counts: npt.NDArray[np.int64]
+    counts: Integers
     numbers: Floats
     seconds: Floats
-    are_truths: npt.NDArray[np.bool_]
+    are_truths: Truth
     forms: tuple[Form, ...]
 
     @property
     def present(self) -> int:
         return int(self.counts.sum())
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Column:
+    def where(self, kept: Truth) -> Column:
         names = ("cells", "counts", "numbers", "seconds", "are_truths")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
-    def records_with(self, values: Sequence[Value]) -> npt.NDArray[np.int64]:
+    def records_with(self, values: Sequence[Value]) -> Integers:
         codes = CategoryReader(values).codes(self.cells)
         return np.bincount(codes, self.counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
@@ -94,7 +93,7 @@ def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> 
     return _column(*_distinct(cells), missing, share)
 
 
-def _distinct(cells: Cells) -> tuple[Cells, npt.NDArray[np.int64]]:
+def _distinct(cells: Cells) -> tuple[Cells, Integers]:
     if isinstance(cells, Texts):
         distinct, places = cells.distinct()
         return distinct, np.bincount(places, minlength=len(distinct))
@@ -107,7 +106,7 @@ def _distinct(cells: Cells) -> tuple[Cells, npt.NDArray[np.int64]]:
     return object_array((cell for _, cell in number), len(number)), np.array([*number.values()], dtype=np.int64)
 
 
-def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str], share: float) -> Column:
+def _column(cells: Cells, counts: Integers, missing: Sequence[str], share: float) -> Column:
     plain_numbers, absent = numbers(cells), CategoryReader((), missing)
     there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
@@ -117,9 +116,8 @@ def _column(cells: Cells, counts: npt.NDArray[np.int64], missing: Sequence[str],
     form = forms[0] if forms else NumberFormat()
     is_date = isinstance(form, DateFormat)
     values = _read(cells, NumberFormat() if is_date else form)
-    odd = (
-        np.arange(len(cells)) if is_date else np.flatnonzero(np.isnan(values))
-    )  # no date is a number, but for 20240131
+    # No date is a number, but for 20240131.
+    odd = np.arange(len(cells)) if is_date else np.flatnonzero(np.isnan(values))
     seconds = np.full(len(cells), np.nan)
     seconds[odd] = _read(cells[odd], form if is_date else None)
     values = np.where(np.isnan(seconds), values, np.nan)
@@ -224,7 +222,7 @@ def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable
     return Draft(column, feature.replaced(missing=[*own]) if own else feature, there, own)
 
 
-def _far_codes(read: Floats, counts: npt.NDArray[np.int64], feature: Numeric) -> dict[str, float]:
+def _far_codes(read: Floats, counts: Integers, feature: Numeric) -> dict[str, float]:
     """Return the numbers, or days, that are usual codes of missing cells, and far from all others, by their text.
 
     A number of up to two digits must be that of several records: one may be 97 years old.
@@ -292,14 +290,14 @@ def guess_feature(column: Column, max_categories: int, *, lenient: bool = False)
     return Categorical([public_value(key) for key in values if key in frequent], origin="inferred")
 
 
-def _are_markers(column: Column, others: npt.NDArray[np.bool_]) -> bool:
+def _are_markers(column: Column, others: Truth) -> bool:
     """Return whether the cells that are no numbers, or no dates, may all be markers of missing cells.
 
     They may if they are at most one in ten. Texts without letters and digits, and a single word among more than ``MANY_NUMBERS``
     different numbers or dates, may be up to half of the cells.
     """
-    words = [place for place in np.flatnonzero(others).tolist() if any(map(str.isalnum, str(column.cells[place])))]
-    few = len(words) == 0 or (len(words) == 1 and len(others) > MANY_NUMBERS)
+    words = sum(any(map(str.isalnum, str(cell))) for cell in column.cells[others].tolist())
+    few = words == 0 or (words == 1 and len(others) > MANY_NUMBERS)
     return (2 if few else IN_MOSTLY) * int(column.counts[others].sum()) <= column.present
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
-from hedgerow.reading.csv_file import FileForm
 from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column
+from hedgerow.reading.table_file import FileForm
 from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import (
     NO_RANGE,
@@ -217,11 +217,8 @@ class Schema:
         labels: dict[str, Any] = {}
         if self._labels_name in chosen:
             given = self.labels.given(reason)
-            labels = (
-                {"outcome": given}
-                if self.outcome is not None
-                else {"classes": self.classes, "classes_reason": given.reason}
-            )
+            classes = {"classes": self.classes, "classes_reason": given.reason}
+            labels = classes if self.outcome is None else {"outcome": given}
         return self.replace(
             {name: self.features[name].given(reason) for name in chosen if name in self.features}, **labels
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -15,15 +16,10 @@ from hedgerow.schema.types import Boolean, Date, Integer
 
 HEAD = ("delimiter", "encoding", "target", "person", "records_per_person", "ignore", "missing", "classes")
 ORIGINS = ("classes_origin", "classes_release", "classes_reason")
-ESCAPES = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 # By the entry's type. Files leave out the first two, which the other keys determine.
 KINDS: dict[str, type[Feature]] = {
-    "numeric": Numeric,
-    "categorical": Categorical,
-    "integer": Integer,
-    "date": Date,
-    "boolean": Boolean,
+    kind.__name__.lower(): kind for kind in (Numeric, Categorical, Integer, Date, Boolean)
 }
 
 LARGEST = 2**23  # characters; a schema of 100 000 features has half as many
@@ -40,14 +36,7 @@ def dump_toml(schema: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        letters = (ESCAPES.get(c) or (c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}") for c in value)
-        return f'"{"".join(letters)}"'
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    return repr(value)  # Python writes integers and finite floats as TOML does
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML, but for this letter
 
 
 def read_toml(path: Place) -> str:

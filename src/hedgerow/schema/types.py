@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -12,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.arrays import Floats, Integers
 from hedgerow.errors import SchemaError
 from hedgerow.reading.cells import Cells
-from hedgerow.reading.column import Holds
+from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import NO_MOMENT, SECONDS, DateFormat, Unit, date_reader, date_text, microseconds
 from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 
@@ -29,7 +29,7 @@ class _Whole(Numeric):
 
     below = 0.0  # the distance from the start of a bin to its first whole number
 
-    def bin_edges(self, max_bins: int) -> npt.NDArray[np.float64]:
+    def bin_edges(self, max_bins: int) -> Floats:
         if self.cuts is not None:
             return super().bin_edges(max_bins)
         count = int(self.high - self.low) + 1
@@ -52,8 +52,8 @@ class _Whole(Numeric):
     def edge_label(self, edge: float) -> str:
         return self.count_text(math.ceil(edge))
 
-    @abstractmethod
-    def count_text(self, count: int) -> str: ...
+    def count_text(self, count: int) -> str:
+        return str(count)
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,9 +92,6 @@ class Integer(_Whole):
                     f"An integer feature has the end {end!r}, but its bins lie between whole numbers up to 2**51. Pass whole "
                     "numbers, or use hr.Numeric."
                 )
-
-    def count_text(self, count: int) -> str:
-        return str(count)
 
     def _plain(self, name: str) -> Any:
         value = super()._plain(name)
@@ -178,7 +175,7 @@ class Date(_Whole):
     def count_text(self, count: int) -> str:
         return date_text(count, self.unit)
 
-    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], npt.NDArray[np.float64]]:
+    def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], Floats]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
         form = None if self.date_format is None else DateFormat(self.date_format)
         return date_reader(self.unit, (*missing, *self.missing), form)
@@ -259,14 +256,14 @@ class OutcomeGrid:
     def step(self) -> float:
         return (self.high - self.low) / self.steps
 
-    def codes(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def codes(self, values: npt.ArrayLike) -> Integers:
         """Return the nearest point of each value, of the same shape. A value beyond the range gets an end, NaN gets -1."""
         given = np.asarray(values, dtype=np.float64)
         known = np.where(np.isnan(given), self.low, given).clip(self.low, self.high)
         codes = np.rint((known - self.low) / (self.high - self.low) * self.steps).astype(np.int64)
         return np.where(np.isnan(given), -1, codes)
 
-    def values(self, codes: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def values(self, codes: npt.ArrayLike) -> Floats:
         """Return the values of codes, of the same shape. A code may be beyond the ends, or between two points."""
         share = np.asarray(codes, dtype=np.float64) / self.steps
         return np.asarray(self.low * (1 - share) + self.high * share)

@@ -84,7 +84,7 @@ def test_with_a_core_for_each_partition_queries_share_a_job_unless_spark_encrypt
     schema, X, y = random_records(7)
     records = hr.Records.from_spark(spark_frame(spark, X.assign(label=y), tmp_path / "frame", [100]), label="label")
     both = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
-    while both().size() < 3:  # the driver, and executors that were killed
+    while both().size() < 3:  # until executors that other tests killed have started anew: the driver counts, too
         time.sleep(0.1)
     jobs, run = [], Jobs.run
     monkeypatch.setattr(Jobs, "run", lambda self, act, progress: jobs.append(act) or run(self, act, progress))

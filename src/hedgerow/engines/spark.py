@@ -159,24 +159,25 @@ class SparkEngine:
         self._partitions, self._facts = len(facts), context.broadcast(facts)
         self._lines = Lines(context, len(facts), timeout, partial(stores.served, self._facts))
         self._sent: dict[str, int] = {}  # the last command of each log that executors got
-        self._questions = count(1)
+        self._questions, self._lock = count(1), threading.RLock()
 
     def ask(self, task: Task) -> Integers:
-        total, question = Total(self._partitions), next(self._questions)
-        absent = self._first(total, question, task.after(self._sent.get(task.log, 0)))
-        if absent:
-            self._lines.fail()
-        elif total.missing:
-            self._lines.close()  # jobs need the cores
-        packed = pickle.dumps(task)
-        while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
-            outdated = total.missing - absent
-            ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
-            absent -= places
-            absent |= self._job(total, question, partial(ask, sorted(places), self._facts, packed))
-        self._sent[task.log] = task.end
-        self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
-        return total.sum
+        with self._lock:  # tables that were made of one another share an engine
+            total, question = Total(self._partitions), next(self._questions)
+            absent = self._first(total, question, task.after(self._sent.get(task.log, 0)))
+            if absent:
+                self._lines.fail()
+            elif total.missing:
+                self._lines.close()  # jobs need the cores
+            packed = pickle.dumps(task)
+            while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
+                outdated = total.missing - absent
+                ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
+                absent -= places
+                absent |= self._job(total, question, partial(ask, sorted(places), self._facts, packed))
+            self._sent[task.log] = task.end
+            self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
+            return total.sum
 
     def _first(self, total: Total, question: int, task: Task) -> set[int]:
         packed, query = pickle.dumps(task), task.query

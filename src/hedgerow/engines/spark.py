@@ -148,8 +148,8 @@ class SparkEngine:
     """Asks the executors of a cluster; what a lost one held is read and carried out anew by another one.
 
     A task for each partition is sent the commands that it has not seen yet, and maps codes and margins from its executor's disk.
-    These tasks stay for many queries (``Lines``), or a query is a job. Partitions that lack earlier commands say so, and are sent
-    all; those that are not on that disk are encoded again where they are asked next.
+    The tasks stay for many queries (``Lines``), or each query is a job. Partitions that lack earlier commands say so, and are
+    sent all; those that are not on that disk are encoded again where they are asked next.
     """
 
     def __init__(

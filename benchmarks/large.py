@@ -142,7 +142,7 @@ def boosted(data: Split, settings: dict[str, Any]) -> float:
     import pandas as pd
 
     _, X, X_test, y, y_test = data
-    frames = [pd.DataFrame(part) for part in (X, X_test)]
+    frames = [pd.DataFrame(part).infer_objects() for part in (X, X_test)]  # numbers as numbers, not as categories
     for name in frames[0].columns:
         if not pd.api.types.is_numeric_dtype(frames[0][name]):
             kind = pd.CategoricalDtype(sorted(set(frames[0][name].dropna())))

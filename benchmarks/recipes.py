@@ -1,21 +1,28 @@
 """What each rule of HedgerowClassifier is worth: hold-outs within the papers' training parts, and made-up data of many shapes.
 
     python benchmarks/recipes.py [--data adult ... linear spiked ...] [--epsilons .1 1] [--deltas 1e-6 0] [--repeats 5]
-                                 [--without RULE ...]
+                                 [--without RULE ...] [--reference OTHER/src]
 
-The first line is the held-out ROC AUC of what ships, each further line by how much it changes without one rule. Test parts are
-never read. Every line sees the same splits, and the noise is seeded by the split: the last column has the standard error of the
-mean change.
+The first line is the held-out ROC AUC of what ships, each further line by how much it changes without one rule, with its standard
+error. ``--reference`` adds a line for another version of the package, its folder ``src``. Test parts are never read. Every line
+sees the same splits, and the noise is seeded by the split.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,6 +175,39 @@ def without(rule: str | None) -> Iterator[None]:
         estimate._priors.cache_clear()
 
 
+REFERENCE = """
+import json, pickle, sys
+import numpy as np, hedgerow as hr
+folder, epsilon, delta, repeats = sys.argv[1], float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+schema, (X, y), scores = hr.Schema.load(folder + "/schema.toml"), pickle.load(open(folder + "/records", "rb")), []
+of = lambda rows: {name: column[rows] for name, column in X.items()} if isinstance(X, dict) else X[rows]
+for repeat in range(repeats):
+    held, rest = np.split(np.random.RandomState(100 + repeat).permutation(len(y)), [len(y) // 5])
+    model = hr.HedgerowClassifier(epsilon, delta=delta, schema=schema, random_state=repeat).fit(of(rest), y[rest])
+    scores.append((model.classes_.tolist(), model.predict_proba(of(held)).tolist()))
+json.dump(scores, sys.stdout)
+"""
+
+
+def of_reference(source: str, drawn: Drawn, epsilon: float, delta: float, repeats: int) -> Any:
+    """Return what ``held_out`` returns, of another version of the package."""
+    schema, X, y = drawn
+    y = np.asarray(y)
+    with tempfile.TemporaryDirectory() as folder:
+        schema.save(f"{folder}/schema.toml")
+        Path(folder, "records").write_bytes(pickle.dumps((X, y)))
+        command = [sys.executable, "-W", "ignore", "-c", REFERENCE, folder, str(epsilon), str(delta), str(repeats)]
+        given = {**os.environ, "PYTHONPATH": source}
+        text = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=given).stdout
+    held = [np.split(np.random.RandomState(100 + one).permutation(len(y)), [len(y) // 5])[0] for one in range(repeats)]
+    return np.array(
+        [
+            auc(np.array(classes), y[rows], np.array(proba))
+            for rows, (classes, proba) in zip(held, json.loads(text), strict=True)
+        ]
+    )
+
+
 def rows(X: Any, index: Any) -> Any:
     return {name: column[index] for name, column in X.items()} if isinstance(X, dict) else X[index]
 
@@ -187,6 +227,11 @@ def held_out(rule: str | None, drawn: Drawn, epsilon: float, delta: float, repea
     return np.array(scores)
 
 
+def error(scores: Any) -> float:
+    """Return the standard error of a mean."""
+    return float(np.std(scores, ddof=1) / len(scores) ** 0.5) if len(scores) > 1 else float("nan")
+
+
 def drawn_of(name: str) -> Drawn | None:
     if name in SHAPES:
         return SHAPES[name]()
@@ -201,7 +246,8 @@ def main() -> None:
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0])
     parser.add_argument("--deltas", nargs="+", type=float, default=[1e-6, 0.0])
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--without", nargs="+", default=list(WITHOUT), choices=list(WITHOUT), metavar="RULE")
+    parser.add_argument("--without", nargs="*", default=list(WITHOUT), choices=list(WITHOUT), metavar="RULE")
+    parser.add_argument("--reference", help="the folder src of another version")
     options = parser.parse_args()
     data = {name: drawn for name in options.data if (drawn := drawn_of(name)) is not None}
     for delta in options.deltas:
@@ -210,12 +256,14 @@ def main() -> None:
             print("| without | " + " | ".join(data) + " | mean |\n| -- |" + " -- |" * (len(data) + 1))
             base = [held_out(None, drawn, epsilon, delta, options.repeats) for drawn in data.values()]
             print("| - | " + " | ".join(f"{s.mean():.3f}" for s in base) + f" | {np.mean(base):.4f} |", flush=True)
-            for rule in options.without:
-                found = [held_out(rule, drawn, epsilon, delta, options.repeats) for drawn in data.values()]
+            lines = [(rule, partial(held_out, rule)) for rule in options.without]
+            if options.reference:
+                lines.append(("all that is new", partial(of_reference, options.reference)))
+            for rule, of in lines:
+                found = [of(drawn, epsilon, delta, options.repeats) for drawn in data.values()]
                 gain = np.array(found) - np.array(base)
-                error = gain.mean(axis=0).std(ddof=1) / options.repeats**0.5 if options.repeats > 1 else float("nan")
-                cells = " | ".join(f"{one.mean():+.3f}" for one in gain)
-                print(f"| {rule} | {cells} | {gain.mean():+.4f} ±{error:.4f} |", flush=True)
+                cells = " | ".join(f"{one.mean():+.3f} ±{error(one):.3f}" for one in gain)
+                print(f"| {rule} | {cells} | {gain.mean():+.4f} ±{error(gain.mean(axis=0)):.4f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from whole_analysis import asked
 from workers import KILLED, KillAt, killed_at_every_question
 
 import hedgerow as hr
-from hedgerow.engines.spark import Stores
+from hedgerow.engines.spark import Jobs, Stores
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -57,9 +58,10 @@ def test_schemas_report_cards_and_searches_are_the_same_bits(spark, tmp_path):
 
 
 @pytest.mark.parametrize("case", KILLED)
-def test_an_executor_killed_at_every_question_changes_nothing(case, spark, tmp_path):
+@pytest.mark.parametrize("ends", [[200, 201], [450]], ids=["jobs", "lines"])
+def test_an_executor_killed_at_every_question_changes_nothing(case, ends, spark, tmp_path):
     def records_of(together):
-        frame = spark_frame(spark, together, tmp_path / "frame", [200, 201])
+        frame = spark_frame(spark, together, tmp_path / "frame", ends)
         return hr.Records.from_spark(frame, label="label"), *as_read(frame)
 
     assert killed_at_every_question(case, records_of, partial(executors, spark), tmp_path) >= 4
@@ -73,6 +75,44 @@ def test_progress_tells_every_query(spark, tmp_path):
     table = pa.Table.from_pandas(X.assign(label=y), preserve_index=False)
     estimator("edprf", schema).fit(hr.Records.from_batches(lambda: [table], label="label").with_progress(here))
     assert there.last == here.last > 1
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_with_a_core_for_each_partition_queries_share_a_job_unless_spark_encrypts(
+    encrypted, spark, tmp_path, monkeypatch
+):
+    schema, X, y = random_records(7)
+    records = hr.Records.from_spark(spark_frame(spark, X.assign(label=y), tmp_path / "frame", [100]), label="label")
+    both = spark.sparkContext._jsc.sc().getExecutorMemoryStatus
+    while both().size() < 3:  # until executors that other tests killed have started anew: the driver counts, too
+        time.sleep(0.1)
+    jobs, run = [], Jobs.run
+    monkeypatch.setattr(Jobs, "run", lambda self, act, progress: jobs.append(act) or run(self, act, progress))
+    if encrypted:
+        monkeypatch.setattr("hedgerow.engines.lines.ENCRYPTED", ("ui.enabled", "sql.legacy.absent"))
+        get = spark.sparkContext.getConf
+        monkeypatch.setattr(spark.sparkContext, "getConf", lambda: get().set("spark.sql.legacy.absent", "true"))
+    progress = KillAt(0, list)
+    there = saved(estimator("hedgerow, delta", schema).fit(records.with_progress(progress)), tmp_path / "there")
+    assert there == saved(estimator("hedgerow, delta", schema).fit(X, y), tmp_path / "here")
+    assert progress.last > 10
+    assert (len(jobs) > progress.last) is encrypted
+    assert len(jobs) == 1 or encrypted  # that which encodes
+
+
+def test_an_interrupted_fit_leaves_the_cores_free(spark, tmp_path):
+    schema, X, y = random_records(7)
+    records = hr.Records.from_spark(spark_frame(spark, X.assign(label=y), tmp_path / "frame", [100]), label="label")
+
+    class Interrupt(KillAt):
+        def counted(self, question, share):
+            if question == 3:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        estimator("hedgerow, delta", schema).fit(records.with_progress(Interrupt(0, list)))
+    assert spark.sparkContext.parallelize(range(2), 2).count() == 2
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
 
 
 def test_many_answers_are_added_up_on_the_executors(spark, tmp_path, monkeypatch):
@@ -114,7 +154,8 @@ def test_partitions_that_are_not_on_their_executor_are_encoded_again(spark, tmp_
 @pytest.mark.parametrize("change", ["gone", "turned"])
 def test_a_partition_that_does_not_come_back_as_it_was_is_a_clear_error(spark, tmp_path, change):
     schema, X, y = random_records(8)
-    frame = spark_frame(spark, X.assign(label=y), tmp_path / "frame", [50])
+    # More partitions than cores: a Python worker whose executor was killed may answer over its line until it is idle.
+    frame = spark_frame(spark, X.assign(label=y), tmp_path / "frame", [50, 60])
     ledger = hr.Ledger(epsilon=1.0)
 
     class Lose:

@@ -18,6 +18,7 @@ from typing import Any
 from hedgerow.arrays import Integers
 from hedgerow.engines import encode
 from hedgerow.engines.cluster import MANY_CELLS, ClusterSource, Timeout, lost, same
+from hedgerow.engines.lines import Address, Lines, serve
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
 from hedgerow.engines.store import disk_store, remove
 from hedgerow.errors import EngineError, HedgerowError
@@ -90,7 +91,7 @@ class SparkSource(ClusterSource):
         return stores
 
     def _engine(self, rows: Stores, facts: list[encode.Facts], progress: Progress) -> SparkEngine:
-        return SparkEngine(self._context, rows, facts, self._jobs, progress)
+        return SparkEngine(self._context, rows, facts, self._jobs, progress, self.timeout)
 
     def _counted(self, given: Any, chosen: list[encode.Chosen] | None, progress: Progress) -> Iterable[encode.Counts]:
         sent = self._context.broadcast(pickle.dumps((partial(encode.value_counts, *given), chosen)))
@@ -123,6 +124,9 @@ class Stores:
     def asked(self, facts: Any, packed: bytes) -> Any:
         return self.first.mapPartitionsWithIndex(partial(_answers, self._table, self._key, facts, packed))
 
+    def served(self, facts: Any, address: Address, secret: bytes) -> Any:
+        return self.first.mapPartitionsWithIndex(partial(_served, self._table, self._key, facts, address, secret))
+
     def asked_of(self, places: Sequence[int], facts: Any, packed: bytes) -> Any:
         return self._context.runJob(self.asked(facts, packed), list, list(places))
 
@@ -143,53 +147,72 @@ class Stores:
 class SparkEngine:
     """Asks the executors of a cluster; what a lost one held is read and carried out anew by another one.
 
-    A query is a job with a task for each partition, which is sent the commands that it has not seen yet and maps codes and
-    margins from its executor's disk. Partitions that lack earlier commands say so, and are sent all; those that are not on that
-    disk are encoded again where they are asked next.
+    A task for each partition is sent the commands that it has not seen yet, and maps codes and margins from its executor's disk.
+    The tasks stay for many queries (``Lines``), or each query is a job. Partitions that lack earlier commands say so, and are
+    sent all; those that are not on that disk are encoded again where they are asked next.
     """
 
-    def __init__(self, context: Any, stores: Stores, facts: list[encode.Facts], jobs: Jobs, progress: Progress) -> None:
+    def __init__(
+        self, context: Any, stores: Stores, facts: list[encode.Facts], jobs: Jobs, progress: Progress, timeout: float
+    ) -> None:
         self._stores, self._jobs, self._progress = stores, jobs, progress
         self._partitions, self._facts = len(facts), context.broadcast(facts)
+        self._lines = Lines(context, len(facts), timeout, partial(stores.served, self._facts))
         self._sent: dict[str, int] = {}  # the last command of each log that executors got
-        self._questions = count(1)
+        self._questions, self._lock = count(1), threading.RLock()
 
     def ask(self, task: Task) -> Integers:
-        total, question = Total(self._partitions), next(self._questions)
-        absent = self._add(total, question, partial(self._first, task.after(self._sent.get(task.log, 0))))
-        packed = pickle.dumps(task)
-        while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
-            outdated = total.missing - absent
-            ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
-            absent -= places
-            absent |= self._add(total, question, partial(ask, sorted(places), self._facts, packed))
-        self._sent[task.log] = task.end
-        self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
-        return total.sum
+        with self._lock:  # tables that were made of one another share an engine
+            total, question = Total(self._partitions), next(self._questions)
+            absent = self._first(total, question, task.after(self._sent.get(task.log, 0)))
+            if absent:
+                self._lines.fail()
+            elif total.missing:
+                self._lines.close()  # jobs need the cores
+            packed = pickle.dumps(task)
+            while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
+                outdated = total.missing - absent
+                ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
+                absent -= places
+                absent |= self._job(total, question, partial(ask, sorted(places), self._facts, packed))
+            self._sent[task.log] = task.end
+            self._progress.counted(question, 1.0)  # a job that ends between two looks at it has told nothing
+            return total.sum
 
-    def _first(self, task: Task) -> list[bytes]:
-        answers, query = self._stores.asked(self._facts, pickle.dumps(task)), task.query
-        if task.size * self._partitions <= MANY_CELLS:
-            collected: list[bytes] = answers.collect()
-            return collected
-        return [answers.treeReduce(lambda one, other: _joined(query, one, other))]
+    def _first(self, total: Total, question: int, task: Task) -> set[int]:
+        packed, query = pickle.dumps(task), task.query
+        few = task.size * self._partitions <= MANY_CELLS
+        if few:
+            answers = self._lines.ask(packed, lambda share: self._progress.counted(question, share))
+            if answers:
+                return _add(total, answers)
+        self._lines.close()
+        asked = self._stores.asked(self._facts, packed)
+        act = asked.collect if few else lambda: [asked.treeReduce(lambda one, other: _joined(query, one, other))]
+        return self._job(total, question, act)
 
-    def _add(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
-        absent: set[int] = set()
-        for answer in self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)):
-            result: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
-            total.add(result)
-            absent.update(result.absent)
-        return absent
+    def _job(self, total: Total, question: int, act: Callable[[], list[bytes]]) -> set[int]:
+        return _add(total, self._jobs.run(act, lambda share: self._progress.counted(question, share or 0.0)))
 
     def forget(self, log: str) -> None:
         """Forget what executors got; they drop the logs that were not asked about for longest."""
         self._sent.pop(log, None)
 
     def close(self) -> None:
+        self._lines.close()
         self._stores.close()
         with suppress(Exception):
             self._facts.destroy()
+
+
+def _add(total: Total, answers: list[bytes]) -> set[int]:
+    """Add answers to a total, and return the partitions that are not where they were asked."""
+    absent: set[int] = set()
+    for answer in answers:
+        result: Partial = pickle.loads(answer)  # noqa: S301 - from our own executors
+        total.add(result)
+        absent.update(result.absent)
+    return absent
 
 
 class Jobs:
@@ -290,11 +313,23 @@ def _stored(table: str, key: bytes, place: int, rows: encode.Rows) -> None:
 
 
 def _answers(table: str, key: bytes, facts: Any, packed: bytes, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
+    for _ in parts:
+        yield _answer(table, key, facts, place, packed)
+
+
+def _served(
+    table: str, key: bytes, facts: Any, address: Address, secret: bytes, place: int, parts: Iterator[Any]
+) -> Iterator[bytes]:
+    for _ in parts:
+        serve(address, secret, place, partial(_answer, table, key, facts, place))
+    yield from ()
+
+
+def _answer(table: str, key: bytes, facts: Any, place: int, packed: bytes) -> bytes:
     if not gc.get_freeze_count():  # Spark collects garbage after each task: .06 s for what imports made, which stays
         gc.freeze()
     task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
-    for _ in parts:
-        yield pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
+    return pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
 
 
 def _removed(table: str, _: int) -> None:

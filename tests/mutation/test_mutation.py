@@ -123,7 +123,7 @@ EXACT = "privacy/exact.py", "tests/privacy/test_exact_numbers.py::test_a_text_is
 
 def test_a_change_whose_tests_are_not_found_is_not_said_to_survive(outcomes):
     with pytest.raises(ValueError, match="no test of the name"):
-        outcomes(EXACT[0], EXACT[1].partition("::")[0], ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
+        outcomes(EXACT[0], f"{EXACT[1]}_of_a_line", ("LONGEST_TEXT = 4000", "LONGEST_TEXT = 4001"))
 
 
 def test_a_constant_that_has_no_value_is_noticed(outcomes):

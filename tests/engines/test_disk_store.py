@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import shutil
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from stored_partitions import partitions, task
 
 from hedgerow.engines import store
-from hedgerow.engines.store import DiskStore
+from hedgerow.engines.store import DiskStore, OpenStore
 from hedgerow.errors import EngineError
 
 fcntl = pytest.importorskip("fcntl")
@@ -228,3 +229,49 @@ def test_a_table_that_is_removed_while_it_answers_leaves_no_folder_that_others_m
         assert kept.answer(task(), 0).sum.tolist() == whole[0]
     assert not kept.folder.exists()
     assert kept.answer(task(), 0).absent == (0,)
+
+
+def test_an_open_store_reads_files_once_and_leaves_what_it_made_when_it_is_closed(stored, monkeypatch):
+    kept, facts = stored
+    whole, read, reads = answers(kept, facts, task()), store.Files.read, []
+    monkeypatch.setattr(store.Files, "read", lambda self, *changing: reads.append(self) or read(self, *changing))
+    open_store = OpenStore(kept, 0)
+    for _ in range(3):
+        assert open_store.answer(task().after(1), 0).sum.tolist() == whole[0]
+    assert len(reads) == 2  # the partition and its cache
+    assert elsewhere(kept, facts[:1], task().after(1))[0].outdated == (0,)  # while this process has the cache
+    open_store.close()
+    assert elsewhere(kept, facts[:1], task().after(1))[0].sum.tolist() == whole[0]
+
+
+def test_an_open_store_gives_the_cache_of_a_log_back_when_it_is_asked_about_another(stored):
+    kept, facts = stored
+    whole = answers(kept, facts, task())
+    with closing(OpenStore(kept, 0)) as open_store:
+        assert open_store.answer(task().after(1), 0).sum.tolist() == whole[0]
+        assert open_store.answer(replace(task(), log="other"), 0).sum.tolist() == whole[0]
+        assert elsewhere(kept, facts[:1], task().after(1))[0].sum.tolist() == whole[0]
+        assert open_store.answer(replace(task(), log="other").after(1), 0).sum.tolist() == whole[0]
+
+
+def test_an_open_store_of_a_process_that_is_killed_leaves_no_cache(stored):
+    kept, facts = stored
+    whole = answers(kept, facts, task())
+    process = multiprocessing.get_context("spawn").Process(target=ask_and_end, args=(kept, task().after(1)))
+    process.start()
+    process.join()
+    assert process.exitcode == 9
+    assert kept.answer(task().after(1), 0).outdated == (0,)
+    assert answers(kept, facts, task()) == whole
+
+
+def ask_and_end(kept, question):
+    open_store = OpenStore(kept, 0)
+    assert open_store.answer(question, 0).places == (0,)
+    os._exit(9)
+
+
+def test_an_open_store_without_its_partition_says_that_it_is_absent(tmp_path):
+    assert OpenStore(DiskStore(tmp_path, "t", KEY, [one for one, _ in partitions()]), 0).answer(task(), 0).absent == (
+        0,
+    )

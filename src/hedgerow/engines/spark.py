@@ -8,7 +8,7 @@ import pickle
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -20,7 +20,7 @@ from hedgerow.engines import encode
 from hedgerow.engines.cluster import MANY_CELLS, ClusterSource, Timeout, lost, same
 from hedgerow.engines.lines import Address, Lines, serve
 from hedgerow.engines.local import Partial, Progress, Silent, Total, combined
-from hedgerow.engines.store import disk_store, remove
+from hedgerow.engines.store import OpenStore, Store, disk_store, remove
 from hedgerow.errors import EngineError, HedgerowError
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
@@ -169,7 +169,7 @@ class SparkEngine:
                 self._lines.fail()
             elif total.missing:
                 self._lines.close()  # jobs need the cores
-            packed = pickle.dumps(task)
+            packed = pickle.dumps(task) if total.missing else b""
             while total.missing:  # those that lack commands, or that are not there, are asked again with the whole log
                 outdated = total.missing - absent
                 ask, places = (self._stores.asked_of, outdated) if outdated else (self._stores.made_again, set(absent))
@@ -314,22 +314,23 @@ def _stored(table: str, key: bytes, place: int, rows: encode.Rows) -> None:
 
 def _answers(table: str, key: bytes, facts: Any, packed: bytes, place: int, parts: Iterator[Any]) -> Iterator[bytes]:
     for _ in parts:
-        yield _answer(table, key, facts, place, packed)
+        yield _answer(disk_store(table, key, place, facts.value), place, packed)
 
 
 def _served(
     table: str, key: bytes, facts: Any, address: Address, secret: bytes, place: int, parts: Iterator[Any]
 ) -> Iterator[bytes]:
     for _ in parts:
-        serve(address, secret, place, partial(_answer, table, key, facts, place))
+        with closing(OpenStore(disk_store(table, key, place, facts.value), place)) as store:
+            serve(address, secret, place, partial(_answer, store, place))
     yield from ()
 
 
-def _answer(table: str, key: bytes, facts: Any, place: int, packed: bytes) -> bytes:
+def _answer(store: Store, place: int, packed: bytes) -> bytes:
     if not gc.get_freeze_count():  # Spark collects garbage after each task: .06 s for what imports made, which stays
         gc.freeze()
     task: Task = pickle.loads(packed)  # noqa: S301 - from the driver, which may run any code here
-    return pickle.dumps(disk_store(table, key, place, facts.value).answer(task, place))
+    return pickle.dumps(store.answer(task, place))
 
 
 def _removed(table: str, _: int) -> None:

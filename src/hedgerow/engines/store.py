@@ -14,7 +14,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, MutableMapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -217,6 +217,28 @@ class DiskStore(Store):
                 if cache.position > 0:
                     with suppress(OSError):  # made again from the whole log, then
                         files.write(cache.arrays, str(cache.position), before)
+
+
+class OpenStore(Store):
+    """A partition of a store, with its cache of the log that was asked about last. Both stay open until the store is closed."""
+
+    def __init__(self, store: Store, place: int) -> None:
+        self._store, self._partition = store, store.partition(place)
+        self._log, self._lent, self._cache = "", ExitStack(), Cache()
+
+    def partition(self, place: int) -> Partition | None:
+        return self._partition
+
+    def cache(self, log: str, place: int) -> AbstractContextManager[Cache]:
+        if log != self._log:
+            self.close()
+            self._cache, self._log = self._lent.enter_context(self._store.cache(log, place)), log
+        return nullcontext(self._cache)
+
+    def close(self) -> None:
+        """Give the cache back, so that any process may use it."""
+        self._log = ""
+        self._lent.close()
 
 
 class Files:

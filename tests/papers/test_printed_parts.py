@@ -173,7 +173,8 @@ def test_what_is_cut_is_clipped_and_missing_goes_right():
 
 
 def test_records_are_grouped_in_their_order():
-    records, node = np.array([5, 3, 9, 1, 7]), np.array([2, 0, 2, 0, 1])
-    moved, place = kernels.grouped(records, node, 4)
-    assert moved.tolist() == [3, 1, 7, 5, 9]
-    assert place.tolist() == [0, 0, 1, 2, 2]
+    records, branch = np.array([5, 3, 9, 1, 7]), np.array([2, 0, 2, 0, 1])
+    data = RawRecords(np.zeros((3, 10)), np.zeros(10, dtype=np.int64), cut_ranges(SCHEMA, 5))
+    children = OpenNodes.roots(data, [records]).children(np.array([1]), np.zeros(1), np.array([4]), branch)
+    assert children.records.tolist() == [3, 1, 7, 5, 9]
+    assert children.node.tolist() == [0, 0, 1, 2, 2]

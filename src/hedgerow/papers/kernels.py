@@ -89,12 +89,9 @@ def histogram(columns, labels, records, start, offered, bins, offset, low, high,
             if kind == CUT or not offered[node, feature]:
                 continue
             column, counts = columns[feature], out[node, offset[feature] :]
-            if kind > 0:
-                for row in rows:
-                    counts[_bin(column[row], kind, least, most), labels[row]] += 1
-            else:
-                for row in rows:
-                    counts[np.int64(column[row]), labels[row]] += 1
+            for row in rows:
+                code = _bin(column[row], kind, least, most) if kind > 0 else np.int64(column[row])
+                counts[code, labels[row]] += 1
 
 
 @compiled
@@ -142,6 +139,7 @@ def intervals(ranks, values, labels, records, start, node, feature, low, high, n
         for place_below in range(n_distinct + 1):
             score[out] = _branch_score(sides[0]) + _branch_score(sides[1])
             left[out] = edge
+            edge = high[pair]
             if place_below < n_distinct:
                 below = touched[place_below]
                 edge = values[below]
@@ -149,9 +147,7 @@ def intervals(ranks, values, labels, records, start, node, feature, low, high, n
                     sides[0, label] += counts[below, label]
                     sides[1, label] -= counts[below, label]
                     counts[below, label] = 0
-                right[out] = edge
-            else:
-                right[out] = high[pair]
+            right[out] = edge
             out += 1
         ends[pair + 1] = out
     return ends
@@ -167,25 +163,6 @@ def branches(columns, records, node, feature, low, high, left, bins, out):
     for i in range(len(records)):
         tested = feature[node[i]]
         out[i] = _branch(columns[tested, records[i]], bins[tested], node[i], low, high, left)
-
-
-@compiled
-def grouped(records, node, n_nodes):
-    """Return the records sorted by node, in their order within each, and the node of each.
-
-    IN records node (records,), n_nodes.
-    """
-    place = np.zeros(n_nodes + 1, dtype=np.int64)
-    for i in range(len(node)):
-        place[node[i] + 1] += 1
-    for i in range(n_nodes):
-        place[i + 1] += place[i]
-    out, out_node = np.empty_like(records), np.empty_like(node)
-    for i in range(len(records)):
-        to = place[node[i]]
-        place[node[i]] += 1
-        out[to], out_node[to] = records[i], node[i]
-    return out, out_node
 
 
 @compiled

@@ -63,8 +63,9 @@ def node_bins(schema: Schema, max_bins: int) -> Branching:  # eDPRF: algorithm 5
     That is the reading of eDPRF's binning [our choice, the paper is silent]. A categorical feature has one branch for each of its
     values, one for missing and one for undeclared cells.
     """
-    bins, none = _numeric(schema) * max_bins, np.zeros(len(schema.names))
-    return Branching(schema, bins, np.where(bins > 0, bins + 1, _codes(schema)), none, none)
+    encoder, none = Encoder(schema, 2), np.zeros(len(schema.names))
+    bins = np.where(schema.is_numeric, max_bins, 0)
+    return Branching(schema, bins, np.where(bins > 0, bins + 1, encoder.n_codes), none, none)
 
 
 def schema_bins(schema: Schema, max_bins: int) -> Branching:
@@ -82,10 +83,10 @@ def cut_ranges(schema: Schema, max_bins: int) -> Branching:
     A number is read as the nearer end of its range if it is outside, and goes right if it is missing [our choice, the
     papers are silent]. A cut feature can be cut again below.
     """
-    numeric = _numeric(schema) > 0
+    numeric = schema.is_numeric
     ranges = [(f.low, f.high) if isinstance(f, Numeric) else (0.0, 0.0) for f in schema.features.values()]
     low, high = np.array(ranges).T
-    return Branching(schema, np.where(numeric, CUT, 0), np.where(numeric, 2, _codes(schema)), low, high)
+    return Branching(schema, np.where(numeric, CUT, 0), np.where(numeric, 2, Encoder(schema, 2).n_codes), low, high)
 
 
 def raw_numbers(schema: Schema, max_bins: int) -> Branching:
@@ -93,14 +94,6 @@ def raw_numbers(schema: Schema, max_bins: int) -> Branching:
     branching = cut_ranges(schema, max_bins).grouped()
     end = np.full(len(branching.bins), np.inf)
     return replace(branching, low=-end, high=end)
-
-
-def _numeric(schema: Schema) -> Integers:
-    return np.array([isinstance(feature, Numeric) for feature in schema.features.values()], dtype=np.int64)
-
-
-def _codes(schema: Schema) -> Integers:
-    return np.array([feature.n_codes(2) for feature in schema.features.values()], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,10 +248,11 @@ class OpenNodes:
     def children(self, feature: Integers, cut: Floats, arity: Integers, branch: Integers) -> OpenNodes:
         """Return the children of all nodes by their tests (nodes,), side by side; ``branch`` (records,) is a record's own."""
         first, n_children = np.cumsum(arity) - arity, int(arity.sum())
-        moved = kernels.grouped(self.records, first[self.node] + branch, n_children)
+        child = (first[self.node] + branch).astype(np.min_scalar_type(n_children))  # short numbers are sorted by radix
+        order = np.argsort(child, kind="stable")
         unused = np.repeat(self.unused, arity, axis=0)
         low, high = (np.repeat(end, arity, axis=0) for end in (self.low, self.high))
         node = np.flatnonzero(self.data.branching.bins[feature] == CUT)
         place = np.searchsorted(self.data.branching.cuts, feature[node])
         high[first[node], place] = low[first[node] + 1, place] = cut[node]
-        return OpenNodes(self.data, np.arange(n_children), unused, low, high, *moved)
+        return OpenNodes(self.data, np.arange(n_children), unused, low, high, self.records[order], child[order].astype(np.int64))

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError, shown
@@ -298,20 +299,13 @@ class StoredLedger(Ledger):
         charged.push(end)
         return charged
 
-    @property
-    def parent(self) -> str | None:
-        """The name of the ledger of which this one is a share."""
-        return self._last().parent
-
-    @property
-    def head(self) -> str:
-        """The hash of the last link. If you keep it elsewhere, it can prove later that no earlier link was changed."""
-        return self._last().hash
-
-    @property
-    def closed(self) -> bool:
-        """Whether the ledger accepts no further charges."""
-        return self._standing.closed
+    _standing = property(attrgetter("_last.standing"))
+    parent = property(attrgetter("_last.parent"), doc="The name of the ledger of which this one is a share.")
+    head = property(
+        attrgetter("_last.hash"),
+        doc="The hash of the last link. If you keep it elsewhere, it can prove later that no earlier link was changed.",
+    )
+    closed = property(attrgetter("_standing.closed"), doc="Whether the ledger accepts no further charges.")
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -323,6 +317,7 @@ class StoredLedger(Ledger):
         """The contents of every link, in order, as plain values. The whole chain is checked."""
         return tuple(json.loads(json.dumps(self._contents())))  # a copy, because links share their certificates
 
+    @property
     def _last(self) -> Head:
         with self.store._books() as books:
             return books.head(self.name)
@@ -331,10 +326,6 @@ class StoredLedger(Ledger):
         with self.store._books() as books:
             chain = books.written(self.name)
         return verify(chain)  # takes longer, so it is no part of the transaction
-
-    @property
-    def _standing(self) -> Standing:
-        return self._last().standing
 
     def __repr__(self) -> str:
         try:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers, Truth
-from hedgerow.mechanisms import Exponential, PermuteAndFlip
+from hedgerow.mechanisms import Exponential, PermuteAndFlip, Selection
 from hedgerow.mechanisms.kernels import Stream, next_word
 
 SEED_WORDS = 4  # 256 bits
@@ -34,9 +34,7 @@ class RealPermuteAndFlip(PermuteAndFlip):  # eDPRF: algorithm 1
     name = "permute-and-flip in floating point"
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
-        keys = float(self.epsilon / self.score_range) * scores
-        keys += float_generator(stream).standard_exponential(scores.shape)
-        return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
+        return _largest(self, scores, offered, float_generator(stream).standard_exponential(scores.shape))
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,15 @@ class RealExponential(Exponential):  # eDPRF: equation 6; definition 4
     name = "exponential mechanism in floating point"
 
     def sample(self, stream: Stream, scores: npt.NDArray[Any], offered: npt.NDArray[Any]) -> Integers:
-        keys = float(self.epsilon / self.score_range) * scores
-        keys += float_generator(stream).gumbel(size=scores.shape)
-        return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
+        return _largest(self, scores, offered, float_generator(stream).gumbel(size=scores.shape))
 
 
 RealSelection = type[RealPermuteAndFlip] | type[RealExponential]
+
+
+def _largest(law: Selection, scores: npt.NDArray[Any], offered: npt.NDArray[Any], noise: Floats) -> Integers:
+    keys = float(law.epsilon / law.score_range) * scores + noise
+    return np.asarray(np.where(offered, keys, -np.inf).argmax(axis=1))
 
 
 @dataclass(frozen=True)

@@ -255,4 +255,6 @@ class OpenNodes:
         node = np.flatnonzero(self.data.branching.bins[feature] == CUT)
         place = np.searchsorted(self.data.branching.cuts, feature[node])
         high[first[node], place] = low[first[node] + 1, place] = cut[node]
-        return OpenNodes(self.data, np.arange(n_children), unused, low, high, self.records[order], child[order].astype(np.int64))
+        return OpenNodes(
+            self.data, np.arange(n_children), unused, low, high, self.records[order], child[order].astype(np.int64)
+        )

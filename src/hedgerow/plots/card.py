@@ -24,7 +24,6 @@ from hedgerow.plots.features import FeatureDisplay, feature_panels, outcome_word
 from hedgerow.plots.model import ImportancesDisplay
 from hedgerow.plots.report import displays_of
 from hedgerow.privacy.exact import decimal_text
-from hedgerow.schema.features import Feature
 from hedgerow.texts import listed
 
 WIDTH, HEIGHT = 4.2, 3.2  # of a panel, in inches
@@ -144,10 +143,10 @@ def write_card(
         if schema.is_given
         else "Entries marked as inferred were read off the records, so that no guarantee holds."
     )
-    rows = (
-        (name, type(kind).__name__, _contents(kind), kind.origin, kind.reason or "-")
-        for name, kind in schema.features.items()
-    )
+    rows = []
+    for name, kind in schema.features.items():
+        missing = f"; missing: {listed(kind.missing)}" if kind.missing else ""
+        rows.append((name, type(kind).__name__, kind.in_words() + missing, kind.origin, kind.reason or "-"))
     page.table(("feature", "type", "range or values", "origin", "why public"), rows)
     why = f": {schema.labels.reason}" if schema.labels.reason else ""
     if schema.outcome is None:
@@ -181,11 +180,6 @@ def write_card(
             )
             page.table(("when", "who", "what", "state", "epsilon"), entries)
     page.heading("Limits").items(TEXTS["limits"])
-
-
-def _contents(kind: Feature) -> str:
-    missing = f"; missing: {listed(kind.missing)}" if kind.missing else ""
-    return kind.in_words() + missing
 
 
 def _drawn(display: Any) -> Any:

@@ -198,9 +198,8 @@ class ExplanationDisplay(Display):
     def plot(self, ax: Any = None) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""
         explanation, record = self.explanation, self.record
-        added, deviation = explanation.contributions[record], None
-        if explanation.deviation is not None:
-            deviation = explanation.deviation[record]
+        added = explanation.contributions[record]
+        deviation = None if explanation.deviation is None else explanation.deviation[record]
         baseline, total = explanation.baseline, explanation.total[record]
         label = explanation.classes[-1] if explanation.classes else None
         if added.ndim == 2:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,18 +39,19 @@ class CardDisplay(Display):
         return cls(card)
 
 
-def _labels(card: ReportCard) -> list[Value]:
-    return [card.classes[1]] if len(card.classes) == 2 else list(card.classes)
+def _labels(card: ReportCard) -> Iterator[tuple[str, Value]]:
+    """Return the colors and labels of the curves of a card: of two classes the second alone."""
+    return zip(cycle(COLORS), card.classes[1:] if len(card.classes) == 2 else card.classes, strict=False)
 
 
 def _diagonal(ax: Any, ends: Sequence[float]) -> None:
     ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
 
 
-def _within_one(ax: Any, lines: Sequence[Any]) -> None:
+def _within_one(ax: Any, card: ReportCard) -> None:
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1.02)
-    if len(lines) > 1:
+    if len(card.classes) > 2:
         ax.legend(fontsize=8, frameon=False)
 
 
@@ -62,15 +64,14 @@ class ROCDisplay(CardDisplay):
         title = "ROC curve at the ends of bins, with a 95 % band for the noise"
         framed(ax, title, "false positive rate", "true positive rate")
         _diagonal(ax, [0, 1])
-        labels = _labels(self.card)
-        for color, label in zip(np.resize(COLORS, len(labels)), labels, strict=True):
+        for color, label in _labels(self.card):
             curve, band = self.card.roc_curve(label), self.card.roc_band(label)
             ax.plot(curve.x, curve.y, color=color, label=shown(label), marker=".", markersize=4)
             # Between the extreme curves on either side that noise may give.
             x = np.concatenate([curve.x - band.x, (curve.x + band.x)[::-1]])
             y = np.concatenate([curve.y + band.y, (curve.y - band.y)[::-1]])
             ax.fill(np.clip(x, 0, 1), np.clip(y, 0, 1), color=color, alpha=0.2, linewidth=0)
-        _within_one(ax, labels)
+        _within_one(ax, self.card)
 
 
 class CalibrationDisplay(CardDisplay):
@@ -94,11 +95,10 @@ class CalibrationDisplay(CardDisplay):
             return
         framed(ax, "Calibration, with 95 % bars for the noise", "predicted probability", "share with the label")
         _diagonal(ax, [0.0, 1.0])
-        labels = _labels(self.card)
-        for color, label in zip(np.resize(COLORS, len(labels)), labels, strict=True):
+        for color, label in _labels(self.card):
             shares, band = self.card.calibration(label), self.card.calibration_band(label)
             ax.errorbar(shares.predicted, shares.observed, yerr=band, color=color, label=shown(label), **style)
-        _within_one(ax, labels)
+        _within_one(ax, self.card)
 
 
 class ConfusionMatrixDisplay(CardDisplay):

@@ -182,8 +182,7 @@ class AuditDisplay(Display):
         worst: dict[tuple[Any, ...], Any] = {}
         for one in findings:
             key = (one.subject, one.adjacency, one.epsilon, one.delta)
-            if key not in worst or one.loss > worst[key].loss:
-                worst[key] = one
+            worst[key] = max(worst.get(key, one), one, key=lambda found: found.loss)
         return cls(tuple(worst.values()))
 
     def plot(self, ax: Any = None) -> Self:

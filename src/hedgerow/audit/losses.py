@@ -173,18 +173,14 @@ def check_labels(rows: Sequence[Row], estimator: PrivateEstimator) -> None:
 def check_neighbors(rows: tuple[Rows, Rows], who: tuple[Ids, Ids], claim: Claim) -> None:
     """Raise ConfigurationError unless data sets differ in all records of one person, or, without ids, in as many at most."""
     most = claim.records_per_person
-    owned = [list(zip(some, some_ids or some, strict=True)) for some, some_ids in zip(rows, who, strict=True)]
-    first, second = map(Counter, owned)
+    first, second = (Counter(zip(some, ids or some, strict=True)) for some, ids in zip(rows, who, strict=True))
     sides = first - second, second - first
     if who == (None, None):
         changed, allowed = [side.total() for side in sides], range(1, most + 1)
         what = "one record" if most == 1 else f"{most} records at most"
     else:
         persons = [{person for _, person in side} for side in sides]
-        whole = all(
-            sum(person in own for _, person in side) == side_changed.total()
-            for side, own, side_changed in zip(owned, persons, sides, strict=True)
-        )
+        whole = not {person for _, person in first & second} & (persons[0] | persons[1])
         changed, allowed = [len(own) for own in persons], range(1, 1 + whole)
         what = "all the records of one person"
     removed, added = (number in allowed for number in changed)

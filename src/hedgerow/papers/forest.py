@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -162,13 +161,10 @@ class PrintedForest:
         left = self.samples.tree_budget(epsilon, trees)
         shares = []
         for part in self.levels.budgets(left, max_depth + 1):
-            if self.sharing == "aligned":
-                shares.append(Shares(part, Fraction(0), left))
-                left -= part
-            elif self.sharing == "undivided":
-                shares.append(Shares(part, Fraction(0), part))
-            else:
-                shares.append(Shares(part / 2, part / 2, part if self.leaf == "label" else part / 2))
+            test = part / 2 if self.sharing == "halved" else part
+            leaf = left if self.sharing == "aligned" else part if self.leaf == "label" else test
+            shares.append(Shares(test, part - test, leaf))
+            left -= part
         return shares
 
     def reasons(self, branching: Branching, epsilon: Fraction, size: Size) -> Iterator[str]:
@@ -243,10 +239,6 @@ class PrintedForest:
 
 class PaperTree(PaperSystem, TreeSystem):
     """A tree of a paper."""
-
-    @abstractmethod
-    def _published(self) -> PrintedForest:
-        """Return the parts of the published form."""
 
 
 class PaperForest(PaperTree, ForestSystem):

@@ -40,7 +40,7 @@ def made_up_paper():
         title="A small figure",
         settings="Two budgets.",
         axis=AXIS,
-        curves=curves_of(AXIS, methods, ["small"]),
+        curves=tuple(curves_of(AXIS, methods, ["small"])),
         reported={(Panel("made up"), "tree", 1.0): 0.5},
         claims=(
             PaperClaim("4.2", "the tree is above the rule", above("tree", ["majority rule"])),
@@ -48,7 +48,7 @@ def made_up_paper():
         ),
         notes=("Of no paper | at all.", f"A long note: {'epsilon / 10 - ln(alpha), ' * 12}and its end."),
     )
-    other = replace(small, name="paper/fig2", curves=curves_of(AXIS, methods, ["lost"]))
+    other = replace(small, name="paper/fig2", curves=tuple(curves_of(AXIS, methods, ["lost"])))
     return Paper("paper", "A paper", "Somebody, 2020", (small, other), (HEADLINE,))
 
 

@@ -54,11 +54,9 @@ def section_of(results: Results, *, has_figure: bool) -> Section:
     columns: dict[Form, str] = {form: FORMS[form] for form in experiment.forms} or {"published": EITHER}
     if experiment.reading and experiment.forms:
         columns["published"] += f", {experiment.reading}"
-    findings = []
-    for claim in experiment.claims:
-        verdicts = {words: claim.check(results, form) for form, words in columns.items()}
-        findings.append(Finding(experiment.name, claim.section, claim.text, verdicts))
-    return Section(results, tuple(findings), has_figure)
+    checked = ((one, {words: one.check(results, form) for form, words in columns.items()}) for one in experiment.claims)
+    findings = tuple(Finding(experiment.name, one.section, one.text, verdicts) for one, verdicts in checked)
+    return Section(results, findings, has_figure)
 
 
 def numbers_beside_ours(results: Results) -> list[str]:

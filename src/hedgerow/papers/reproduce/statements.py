@@ -75,14 +75,13 @@ def _items(item: Any, names: Mapping[str, Any]) -> Iterator[Any]:
         yield expanded(item, names)
 
 
-def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, ...]:
+def experiments_of(paper: str, tables: Mapping[str, Any]) -> Iterator[Experiment]:
     axes = {name: Axis(**{key: _frozen(value) for key, value in axis.items()}) for name, axis in tables["axes"].items()}
-    experiments = []
     for table in tables["experiments"]:
         axis = axes[table["axis"]] if "axis" in table else NOWHERE
         claims = [{"section": table.get("section", ""), **claim} for claim in table.get("claims", ())]
         claims += [{"section": "", **check} for check in table.get("checks", ())]
-        experiment = Experiment(
+        yield Experiment(
             name=f"{paper}/{table['name']}",
             title=table["title"],
             settings=table["settings"],
@@ -100,8 +99,6 @@ def experiments_of(paper: str, tables: Mapping[str, Any]) -> tuple[Experiment, .
             picture=PICTURES.get(table.get("picture", "")),
             reading=table.get("reading", ""),
         )
-        experiments.append(experiment)
-    return tuple(experiments)
 
 
 def _frozen(value: Any) -> Any:
@@ -118,9 +115,10 @@ def _curves(
 ) -> Iterator[Curve]:
     tables: Sequence[Mapping[str, Any]] = [methods] if isinstance(methods, Mapping) else methods
     named = {label: method for table in tables for label, method in table.items()}
-    curves = curves_of(axis, named, data, **arguments)
-    if coded_measure:
-        curves = tuple(replace(one, own_measure=coded_measure) if one.form == "coded" else one for one in curves)
+    curves = [
+        replace(one, own_measure=coded_measure) if one.form == "coded" else one
+        for one in curves_of(axis, named, data, **arguments)
+    ]
     yield from curves
     for other, curve in product(again, curves):
         if curve.form is not None and other.get("only") in (None, curve.label):
@@ -141,25 +139,22 @@ def curves_of(
     panel: str = "{task}",
     fixed: Mapping[str, Setting] | None = None,
     epsilon: float = 1.0,
-) -> tuple[Curve, ...]:
-    """Return one curve per method (a label, its system and settings), form, data set and measure.
+) -> Iterator[Curve]:
+    """Yield one curve per method (a label, its system and settings), form, data set and measure.
 
     One without privacy has a single curve, beside all forms. A setting of a method overrides one of ``fixed``, and the axis
     overrides both. Each data set and each of ``measures``, a measure and its words, has a panel of its own; its name is
     ``panel``, in which ``{task}`` and ``{measure}`` stand for these.
     """
-    curves = []
     for task in tasks:
         for measure, words in (measures or {"accuracy": "accuracy"}).items():
             place = Panel(panel.format(task=TASKS[task].title, measure=words), measure)
             for label, method in methods.items():
                 system = str(method["system"])
-                given = {**(fixed or {}), **method}
-                del given["system"]
+                given = {key: value for key, value in {**(fixed or {}), **method}.items() if key != "system"}
                 for form in (None,) if system in BASELINES else tuple(forms):
                     points = tuple((x, _fit(task, system, form, given, axis, x, epsilon)) for x in axis.values)
-                    curves.append(Curve(place, label, form, points))
-    return tuple(curves)
+                    yield Curve(place, label, form, points)
 
 
 def _fit(
@@ -212,7 +207,7 @@ class Paper:
 def _paper(name: str) -> Paper:
     tables = read_paper(name)
     given = {key: _frozen(value) for key, value in tables.items() if key not in ("axes", "experiments")}
-    return Paper(name=name, experiments=experiments_of(name, tables), **given)
+    return Paper(name=name, experiments=tuple(experiments_of(name, tables)), **given)
 
 
 PAPERS = tuple(map(_paper, NAMES))

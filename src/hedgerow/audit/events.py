@@ -210,9 +210,7 @@ def _statistics(learn: Sides) -> Iterator[View | Discriminant]:
 
 
 def _tried(statistic: View | Discriminant, select: Sides) -> Floats:
-    first, second = (values[~np.isnan(values)] for values in (statistic.values(seen) for seen in select))
-    first.sort()
-    second.sort()
+    first, second = (np.sort(values[~np.isnan(values)]) for values in map(statistic.values, select))
     values = np.unique(np.concatenate([first, second]))
     if len(values) > THRESHOLDS:
         tails = np.concatenate([np.arange(8), -1 - np.arange(8)])  # rare events may distinguish best

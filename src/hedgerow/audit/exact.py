@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from itertools import permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,14 +121,10 @@ class Replay(mechanisms.Randomness):
         return ScriptedBits(b"", self)
 
     def _count(self, noise: AuditedNoise, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        counts = np.asarray(values)
-        grid = self.grid
-        told = (grid, noise)
-        cells = [
-            self._outcome(told, lambda value: grid.law(noise, value), (value,)) for value in counts.ravel().tolist()
-        ]
+        law = partial(self.grid.law, noise)
+        cells = [self._outcome((self.grid, noise), law, (value,)) for value in np.ravel(values).tolist()]
         self.told += cells
-        return np.array(grid.answers)[np.array(cells, dtype=np.intp)].reshape(counts.shape)
+        return np.array(self.grid.answers)[np.array(cells, dtype=np.intp)].reshape(np.shape(values))
 
     def assign(self, coin: mechanisms.Coin, about: Any) -> npt.NDArray[np.int32]:
         items: Iterator[Any] = iter(about) if isinstance(coin, mechanisms.WeightedCoin) else iter([about] * about)
@@ -207,8 +203,7 @@ def open_law(fit: Callable[[Replay], Hashable], grid: Grid = Grid()) -> dict[Has
     return law
 
 
-@dataclass(frozen=True)
-class ReleaseSet:
+class ReleaseSet(NamedTuple):
     """A set of releases that distinguishes two data sets: its loss, and its probability on both."""
 
     loss: float

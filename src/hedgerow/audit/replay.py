@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -340,12 +341,10 @@ def _other_laws(recorded: Recorder) -> Iterator[str]:
 
 def _chance_of_sums(batches: Sequence[Floats]) -> float:
     """Return how probably sums of independent normal draws of the same place in all batches are as large as these."""
-    table = np.full((len(batches), max(map(len, batches))), np.nan)
-    for row, batch in zip(table, batches, strict=True):
-        row[: len(batch)] = batch
-    count = np.isfinite(table).sum(axis=0)
+    table = np.array(list(zip_longest(*batches, fillvalue=np.nan))).reshape(-1, len(batches))  # (places, batches)
+    count = np.isfinite(table).sum(axis=1)
     several = count > 1
-    return float(chi2.sf((np.nansum(table, axis=0) ** 2 / count)[several].sum(), max(several.sum(), 1)))
+    return float(chi2.sf((np.nansum(table, axis=1) ** 2 / count)[several].sum(), max(several.sum(), 1)))
 
 
 def _around(draw: Draw) -> tuple[Floats, Floats]:

@@ -118,10 +118,9 @@ class ImportancesDisplay(Display):
     def from_estimator(cls, estimator: Any, *, max_features: int = 20, ax: Any = None) -> Self:
         """Draw the importances of a fitted model and return the display; ``ax`` are the axes to draw on."""
         model = estimator.model_
-        importances = estimator.feature_importances_
         noise = noise_by_feature(model) if isinstance(model, AdditiveModel) else None
         given = {"words": model.importance_rule, "max_features": max_features}
-        return cls(estimator.schema_.names, importances, noise, **given).plot(ax)
+        return cls(estimator.schema_.names, estimator.feature_importances_, noise, **given).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw it on ``ax``, matplotlib axes, or on a new figure, and return the display."""

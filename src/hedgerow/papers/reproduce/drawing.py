@@ -10,7 +10,7 @@ from typing import Any
 
 from hedgerow.papers.edprf import PFDPDTClassifier
 from hedgerow.papers.reproduce.experiment import FORMS, Curve, Form, Panel, Results
-from hedgerow.plots.axes import COLORS, new_figure, shown
+from hedgerow.plots.axes import COLORS, framed, new_figure, shown
 from hedgerow.plots.utility import Line, PrivacyUtilityDisplay
 
 COLUMN, ROW, LEGEND = 3.4, 2.5, 0.6  # inches
@@ -45,9 +45,8 @@ def draw(results: Results) -> Any | None:
             ax.set_ylabel(f"{FORMS[form]}\n{measure}" if column == 0 else measure)
             if row == 0:
                 ax.set_title(shown(panel.name), fontsize=10)
-    drawn = [[ax for ax in column if ax.axison] for column in zip(*grid, strict=True)]
-    for column_axes in drawn:
-        _same_scale(column_axes)
+    for axes in grid.T:
+        _same_scale([ax for ax in axes if ax.axison])
     longest = max(map(len, artists), default=1)
     columns = max(1, min(len(artists), int(figure.get_figwidth() / (0.6 + 0.085 * longest))))
     where = {"loc": "outside lower center", "ncols": columns, "frameon": False, "fontsize": 9}
@@ -142,8 +141,7 @@ def draw_figure3() -> Any:
             start += amount
     ax.set_yticks(range(len(paths)), [f"leaf on level {len(path)}" for path in paths])
     ax.invert_yaxis()
-    ax.set_xlabel("epsilon that one record pays on its path, root at the left")
-    ax.spines[["top", "right"]].set_visible(False)
+    framed(ax, across="epsilon that one record pays on its path, root at the left")
     for name, color in zip(("test", "leaf"), COLORS, strict=False):
         ax.plot([], [], "s", color=color, label=name)
     ax.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))

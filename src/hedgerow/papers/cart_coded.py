@@ -158,10 +158,7 @@ class CodedTree:
         return fit
 
     def reasons(self, branching: Branching) -> Iterator[str]:
-        if self.noisy:
-            yield reason("mean-of-draws")
-        else:
-            yield reason("no-noise-in-trees")
+        yield reason("mean-of-draws" if self.noisy else "no-noise-in-trees")
         lacking = ", and a class that a node lacks gets no noise"
         yield reason("midpoints")
         yield reason("coded-pure-leaves", lacking=lacking if self.noisy else "")

@@ -225,7 +225,6 @@ class RivalForest(PaperForest):
             levels=self._levels(),
             sharing="halved",
             selection=RealExponential,
-            leaf="counts",
             pure_leaves=False,
             counted=True,
         )
@@ -329,8 +328,6 @@ class TpDPRFClassifier(PaperForest):
             samples=TwoPhases(),
             tests=schema_bins,
             levels=trees.Harmonic(),
-            sharing="undivided",
             selection=RealExponential,
-            leaf="counts",
             pure_leaves=True,  # inferred: without it, features with many categories exhaust the memory
         )

@@ -152,8 +152,10 @@ class PrintedForest:
     samples: Samples
     tests: BranchingRule
     selection: RealSelection
-    sharing: Literal["aligned", "undivided", "halved"]
-    leaf: Literal["label", "counts"]  # by permute-and-flip (eDPRF, equation 15), or of the largest noisy count
+    sharing: Literal["aligned", "undivided", "halved"] = "undivided"
+    leaf: Literal["label", "counts"] = (
+        "counts"  # by permute-and-flip (eDPRF, equation 15), or of the largest noisy count
+    )
     pure_leaves: bool = True
     counted: bool = False
 

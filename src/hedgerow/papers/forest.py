@@ -153,9 +153,7 @@ class PrintedForest:
     tests: BranchingRule
     selection: RealSelection
     sharing: Literal["aligned", "undivided", "halved"] = "undivided"
-    leaf: Literal["label", "counts"] = (
-        "counts"  # by permute-and-flip (eDPRF, equation 15), or of the largest noisy count
-    )
+    leaf: Literal["label", "counts"] = "counts"  # by permute-and-flip (eDPRF, equation 15), or the largest noisy count
     pure_leaves: bool = True
     counted: bool = False
 

@@ -224,7 +224,7 @@ class OpenStore(Store):
 
     def __init__(self, store: Store, place: int) -> None:
         self._store, self._partition = store, store.partition(place)
-        self._log, self._lent, self._cache = "", ExitStack(), Cache()
+        self._log, self._lent, self._open = "", ExitStack(), Cache()
 
     def partition(self, place: int) -> Partition | None:
         return self._partition
@@ -232,8 +232,8 @@ class OpenStore(Store):
     def cache(self, log: str, place: int) -> AbstractContextManager[Cache]:
         if log != self._log:
             self.close()
-            self._cache, self._log = self._lent.enter_context(self._store.cache(log, place)), log
-        return nullcontext(self._cache)
+            self._open, self._log = self._lent.enter_context(self._store.cache(log, place)), log
+        return nullcontext(self._open)
 
     def close(self) -> None:
         """Give the cache back, so that any process may use it."""

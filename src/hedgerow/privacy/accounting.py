@@ -384,7 +384,7 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of a plan when one record is added or removed: four exact sums, and what is approximate.
+    """The cost of a plan when one record is added or removed: exact sums, and what is approximate.
 
     Three accountants read the sums, and each gives a valid delta: pure steps beside Gaussian ones (``epsilon``,
     ``mu_squared``), Gaussian DP (``total_mu_squared``) and zero-concentrated DP (``rho``). Sums and maxima are exact, so neither

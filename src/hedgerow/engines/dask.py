@@ -303,5 +303,4 @@ async def _answered(
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    for package in ("hedgerow.trees",):
-        import_module(package)
+    import_module("hedgerow.trees")

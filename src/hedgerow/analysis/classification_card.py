@@ -249,8 +249,7 @@ class ReportCard(Card):
         """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
         own, others = self.grid.curve(self.counts, self._place(label))
         one = np.ones(len(own))
-        half: Floats = self._ratio_band(own, others, one, one, level)[self._clear(own + others)]
-        return half
+        return np.asarray(self._ratio_band(own, others, one, one, level)[self._clear(own + others)])
 
     def _rate_band(self, counts: Floats, level: float) -> Floats:
         """Return the half-widths of bands of cumulative shares of the counts, from 0 to 1."""
@@ -269,8 +268,7 @@ class ReportCard(Card):
         sure = total > CLEAR * off
         wide = quantile(level, kurtosis) * self.deviation * np.sqrt(variance)
         guarded = wide * (1 + np.divide(off, total, out=off * 0, where=sure))
-        half: Floats = np.divide(guarded, total, out=np.ones_like(total), where=sure)
-        return half
+        return np.asarray(np.divide(guarded, total, out=np.ones_like(total), where=sure))
 
     def _clear(self, records: Floats) -> Any:
         return records > CLEAR * math.sqrt(2) * self.deviation

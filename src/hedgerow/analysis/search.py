@@ -413,14 +413,12 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, or the predicted outcome, by the best estimator."""
-        predicted: npt.NDArray[Any] = self.best_estimator_.predict(X)
-        return predicted
+        return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the best estimator's probabilities, one row per record and one column per class; for classifiers."""
-        probabilities: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
-        return probabilities
+        return np.asarray(self.best_estimator_.predict_proba(X))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy or R2 of the best estimator. It reads raw records, which no guarantee covers."""

@@ -268,8 +268,7 @@ class ScoringForm(Trees):
         return self.sums_of(codes, self.votes, self.votes.shape[1])
 
     def codes_to_branches(self, test: int) -> Codes:
-        row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]
-        return row
+        return np.asarray(self.branch[test, : self.encoder.n_codes[self.feature[test]]])
 
     def merged(self) -> ScoringForm:
         """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""

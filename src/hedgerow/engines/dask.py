@@ -303,4 +303,5 @@ async def _answered(
 
 async def _prepare() -> None:
     """Import what answers take, which otherwise waits for the first query."""
-    import_module("hedgerow.trees")
+    for package in ("hedgerow.trees",):
+        import_module(package)

@@ -133,6 +133,11 @@ def mean_figure(counts: Floats, value: Floats, low: Floats, high: Floats) -> tup
     return Figure(mean, min(least, mean), max(most, mean)), (value - mean) / total
 
 
+def figure_of(name: str) -> property:
+    """Return the property of a card that is the value of a figure."""
+    return property(lambda card: card.figure(name).value, doc=f"The value of the figure {name}.")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Card:
     """What report cards share: noisy counts of all cells, and figures as functions of them.

@@ -17,6 +17,7 @@ from hedgerow.analysis.card import (
     Card,
     Figure,
     cut_points,
+    figure_of,
     made_up_answers,
     mean_figure,
     quantile,
@@ -187,6 +188,19 @@ class ReportCard(Card):
     counts, deviation, certificate_, model_unit
         As for ``Card``. All histograms are concatenated.
 
+    Attributes
+    ----------
+    accuracy : float
+        The share of records whose predicted class is their label.
+    recall : float
+        The share of the positive class's records that are predicted. With three classes or more, the mean over classes.
+    precision : float
+        The share of the records predicted as the positive class that have it. With three classes or more, the mean.
+    roc_auc : float
+        The area under the ROC curve; ties count half. With three classes or more, the mean of each class against the rest.
+    brier_score : float
+        The mean squared error of the probability of the second class. With three classes or more, the sum over all classes.
+
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
@@ -201,6 +215,7 @@ class ReportCard(Card):
     """
 
     FIGURES: ClassVar[tuple[str, ...]] = ("accuracy", "recall", "precision", "roc_auc", "brier_score")
+    accuracy, recall, precision, roc_auc, brier_score = map(figure_of, FIGURES)
 
     classes: Sequence[Value] = field(kw_only=True)
     grid: ScoreGrid = field(kw_only=True)
@@ -213,31 +228,6 @@ class ReportCard(Card):
     def confusion_matrix(self) -> Floats:
         """The noisy counts by label (rows) and predicted class (columns), of shape (classes, classes). Some may be negative."""
         return self.grid.confusion(self.counts).copy()
-
-    @property
-    def accuracy(self) -> float:
-        """The share of records whose predicted class is their label."""
-        return self.figure("accuracy").value
-
-    @property
-    def recall(self) -> float:
-        """The share of the positive class's records that are predicted. With three classes or more, the mean over classes."""
-        return self.figure("recall").value
-
-    @property
-    def precision(self) -> float:
-        """The share of the records predicted as the positive class that have it. With three classes or more, the mean."""
-        return self.figure("precision").value
-
-    @property
-    def roc_auc(self) -> float:
-        """The area under the ROC curve; ties count half. With three classes or more, the mean of each class against the rest."""
-        return self.figure("roc_auc").value
-
-    @property
-    def brier_score(self) -> float:
-        """The mean squared error of the probability of the second class. With three classes or more, the sum over all classes."""
-        return self.figure("brier_score").value
 
     def roc_curve(self, label: Value | None = None) -> Curve:
         """Return the true positive rate (y) by the false positive rate (x) of a class; by default the positive class."""
@@ -259,8 +249,7 @@ class ReportCard(Card):
         """Return a band for each share of ``calibration``, which covers it with a probability of about ``level``."""
         own, others = self.grid.curve(self.counts, self._place(label))
         one = np.ones(len(own))
-        half: Floats = self._ratio_band(own, others, one, one, level)[self._clear(own + others)]
-        return half
+        return np.asarray(self._ratio_band(own, others, one, one, level)[self._clear(own + others)])
 
     def _rate_band(self, counts: Floats, level: float) -> Floats:
         """Return the half-widths of bands of cumulative shares of the counts, from 0 to 1."""
@@ -279,8 +268,7 @@ class ReportCard(Card):
         sure = total > CLEAR * off
         wide = quantile(level, kurtosis) * self.deviation * np.sqrt(variance)
         guarded = wide * (1 + np.divide(off, total, out=off * 0, where=sure))
-        half: Floats = np.divide(guarded, total, out=np.ones_like(total), where=sure)
-        return half
+        return np.asarray(np.divide(guarded, total, out=np.ones_like(total), where=sure))
 
     def _clear(self, records: Floats) -> Any:
         return records > CLEAR * math.sqrt(2) * self.deviation

@@ -211,5 +211,4 @@ def rows_of(given: Any, chosen: Mask) -> Any:
     table: Any = as_native(given, "X")
     if table is not None:  # narwhals needs a row to filter by
         return (table.filter(chosen.tolist()) if len(chosen) else table).to_native()
-    rows: Any = np.asanyarray(given)[chosen]
-    return rows
+    return np.asanyarray(given)[chosen]

@@ -174,6 +174,17 @@ class RegressionCard(cards.Card):
     counts, deviation, certificate_, model_unit
         As for ``Card``. Cells are ordered by bin of predictions.
 
+    Attributes
+    ----------
+    rmse : float
+        The square root of the mean squared residual.
+    mae : float
+        The mean absolute residual.
+    r2 : float
+        1 minus the ratio of the sum of squared residuals to the sum of the outcomes' squared distances from their mean.
+    bias : float
+        The mean residual. It is positive if predictions are too low.
+
     Examples
     --------
     >>> import numpy as np, hedgerow as hr
@@ -188,6 +199,7 @@ class RegressionCard(cards.Card):
     """
 
     FIGURES: ClassVar[tuple[str, ...]] = ("rmse", "mae", "r2", "bias")
+    rmse, mae, r2, bias = map(cards.figure_of, FIGURES)
 
     grid: ResidualGrid = field(kw_only=True)
     step: float = field(kw_only=True)
@@ -197,26 +209,6 @@ class RegressionCard(cards.Card):
     @property
     def records(self) -> float:
         return float(self._table.sum())
-
-    @property
-    def rmse(self) -> float:
-        """The square root of the mean squared residual."""
-        return self.figure("rmse").value
-
-    @property
-    def mae(self) -> float:
-        """The mean absolute residual."""
-        return self.figure("mae").value
-
-    @property
-    def r2(self) -> float:
-        """1 minus the ratio of the sum of squared residuals to the sum of the outcomes' squared distances from their mean."""
-        return self.figure("r2").value
-
-    @property
-    def bias(self) -> float:
-        """The mean residual. It is positive if predictions are too low."""
-        return self.figure("bias").value
 
     @lazy
     def _core(self) -> Truth:

@@ -28,7 +28,7 @@ from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.privacy.certificate import Certificate, certify, warn_of_claim
 from hedgerow.privacy.claim import Claim
 from hedgerow.reading.columns import Columns, check_same_order, read_columns, read_records
-from hedgerow.reading.persons import read_groups, split_groups
+from hedgerow.reading.persons import Groups, read_groups, split_groups
 from hedgerow.schema import Categorical, Date, Numeric, Schema
 from hedgerow.schema.features import Feature, Value
 from hedgerow.schema.types import as_outcome
@@ -324,16 +324,7 @@ def private_schema(
     stand_in = stand_in if person is None else stand_in.replace(person=person)
     with_outcome, with_classes = outcome is True, classes is None and stand_in.outcome is None
     _check(claim, bool(categorical) or with_classes, trimmed, failure)
-    if isinstance(X, Records):
-        check_alone(y, groups)
-    else:
-        check_same_order(X, groups, "groups")
-        X, groups = split_groups(X, groups, person)
-    records, labels = _read(X, y, stand_in, with_labels=with_classes or with_outcome)
-    if isinstance(records, Records):
-        persons = records.groups_by(stand_in)
-    else:
-        persons = read_groups(groups, records.n_rows, stand_in.missing, person)
+    records, labels, persons = _read(X, y, groups, stand_in, with_labels=with_classes or with_outcome)
     plan = ReleasePlan.of(claim, stand_in, (trimmed, failure), with_classes=with_classes, with_outcome=with_outcome)
     who, seeded = None if persons is None else persons.name, randomness.seeded
     certificate = certify("private_schema", plan.event, None, claim, seeded=seeded, assumptions=ASSUMPTIONS, person=who)
@@ -393,10 +384,15 @@ def _check(claim: Claim, asks_values: bool, trimmed: float, failure: float) -> N
 
 
 @without_sizes()
-def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Columns | Records, Any]:
+def _read(
+    X: Any, y: Any, groups: Any, stand_in: Schema, *, with_labels: bool
+) -> tuple[Columns | Records, Any, Groups | None]:
     if isinstance(X, Records):
+        check_alone(y, groups)
         X.check(stand_in, again=True)
-        return X, None
+        return X, None, X.groups_by(stand_in)
+    check_same_order(X, groups, "groups")
+    X, groups = split_groups(X, groups, stand_in.person)
     if with_labels and y is None:
         raise ConfigurationError(
             "a schema needs classes or an outcome: pass classes=[...] or outcome=hr.Numeric(low, high) where they are public, or "
@@ -407,6 +403,9 @@ def _read(X: Any, y: Any, stand_in: Schema, *, with_labels: bool) -> tuple[Colum
             f"X is {type(X).__name__}, whose columns have no names, but numeric, dates and categorical name them. Pass a data "
             "frame, or a mapping of columns."
         )
-    if not with_labels:
-        return read_columns(X, stand_in.features, allow_empty=False), None
-    return read_records(X, y, stand_in.features, None)
+    labels = None
+    if with_labels:
+        columns, labels = read_records(X, y, stand_in.features, None)
+    else:
+        columns = read_columns(X, stand_in.features, allow_empty=False)
+    return columns, labels, read_groups(groups, columns.n_rows, stand_in.missing, stand_in.person)

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, chain, pairwise
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -388,15 +389,8 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, grid: Sequence[Mapping[str, Any]], claim: Claim) -> list[estimators.PrivateEstimator]:
         given = self.estimator.get_params(deep=False)
-        fixed: dict[str, Any] = {
-            "epsilon": claim.epsilon,
-            "adjacency": claim.adjacency,
-            "records_per_person": claim.records_per_person,
-            "random_state": None,
-            "ledger": None,
-        }
-        if "delta" in given:
-            fixed["delta"] = 0.0
+        fixed = {name: getattr(claim, name) for name in ("epsilon", "adjacency", "records_per_person")}
+        fixed |= {"random_state": None, "ledger": None, **({"delta": 0.0} if "delta" in given else {})}
         return [type(self.estimator)(**{**given, **one, **fixed}) for one in grid]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -407,41 +401,28 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self._searched
 
+    best_estimator_ = property(attrgetter("_result.estimator"), doc="The fitted estimator.")
+    certificate_ = property(attrgetter("_result.certificate"), doc="The cost of the search and the fit together.")
+    classes_ = property(attrgetter("best_estimator_.classes_"), doc="The schema's classes, sorted; for classifiers.")
+    n_features_in_ = property(attrgetter("best_estimator_.n_features_in_"), doc="How many features the schema has.")
+
     @property
     def best_params_(self) -> dict[str, Any]:
         """The parameters of the best candidate."""
         return dict(self._result.params)
 
-    @property
-    def best_estimator_(self) -> estimators.PrivateEstimator:
-        """The fitted estimator. Its certificate names the search's certificate."""
-        return self._result.estimator
-
-    @property
-    def certificate_(self) -> Certificate:
-        """The cost of the search and the fit together."""
-        return self._result.certificate
-
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each record, or the predicted outcome, by the best estimator."""
-        predicted: npt.NDArray[Any] = self.best_estimator_.predict(X)
-        return predicted
+        return np.asarray(self.best_estimator_.predict(X))
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the best estimator's probabilities, one row per record and one column per class; for classifiers."""
-        probabilities: npt.NDArray[np.float64] = self.best_estimator_.predict_proba(X)
-        return probabilities
+        return np.asarray(self.best_estimator_.predict_proba(X))
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy or R2 of the best estimator. It reads raw records, which no guarantee covers."""
         return float(self.best_estimator_.score(X, y))
-
-    @property
-    def classes_(self) -> npt.NDArray[Any]:
-        """The schema's classes, sorted; for classifiers."""
-        classes: npt.NDArray[Any] = self.best_estimator_.classes_
-        return classes
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -449,8 +430,3 @@ class PrivateSearchCV(MetaEstimatorMixin, BaseEstimator):
         tags.estimator_type, tags.target_tags = own.estimator_type, own.target_tags
         tags.classifier_tags, tags.regressor_tags = own.classifier_tags, own.regressor_tags
         return tags
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many features the schema has."""
-        return self.best_estimator_.n_features_in_

@@ -19,7 +19,7 @@ from sklearn.metrics import accuracy_score, roc_auc_score
 from hedgerow import EDPRFClassifier
 from hedgerow.cli import TEXTS
 from hedgerow.cli.options import command
-from hedgerow.datasets import Dataset, load_doctor_visits
+from hedgerow.datasets import load_doctor_visits
 from hedgerow.files import atomic_file
 from hedgerow.plots.card import Page, write_card
 from hedgerow.schema import Schema
@@ -51,15 +51,11 @@ def _rules(epsilon: float, schema: Schema) -> dict[str, BaseEstimator]:
     }
 
 
-def _visits() -> Dataset:
-    counts = load_doctor_visits()
-    schema = counts.schema.replace(classes=["no", "yes"], target="visit")
-    return replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)
-
-
 @command("demo")
 def demo(epsilon: float, splits: int, seed: int, out: Path) -> None:
-    records = _visits()
+    counts = load_doctor_visits()
+    schema = counts.schema.replace(classes=["no", "yes"], target="visit")
+    records = replace(counts, y=np.where(counts.y > 0, "yes", "no"), schema=schema)
     mark = out / MARK
     out.mkdir(parents=True, exist_ok=True)
     is_own = mark.is_file() and mark.read_bytes() == MARKED.encode()

@@ -10,9 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import click
 
@@ -220,7 +220,7 @@ def card_values(card: Card | GroupCards) -> dict[str, Any]:
     return {**card.to_dict(), "certificate": certificate_values(card.certificate_)}
 
 
-class Spending:
+class Spending(AbstractContextManager["Spending"]):
     """Make a query that costs ``claim`` and keep its result: an error within the context states what was spent, and what is kept.
 
     ``out`` is the result's file, if there is one, ``what`` the result, and ``begun`` says what an error may have broken off.
@@ -235,9 +235,6 @@ class Spending:
         self._watch = Watch()
         self._done = False
         self._file: os.stat_result | None = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: object) -> None:
         refused = isinstance(error, REFUSALS)
@@ -284,7 +281,7 @@ class Spending:
         return f"{self.claim} was spent, but no {self.what} was written."
 
 
-class ShareProgress(Silent):
+class ShareProgress(Silent, AbstractContextManager["ShareProgress"]):
     """A progress bar on standard error: first for the share of the bytes that were read, then for each query that is counted.
 
     Nothing is written if standard error is not a terminal, or if ``shown`` is false, because a log would keep output that
@@ -296,9 +293,6 @@ class ShareProgress(Silent):
         self._next = 0.0
         self._width = 0
         self._lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._width:

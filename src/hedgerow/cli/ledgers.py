@@ -17,25 +17,18 @@ def _named(address: str | None, dataset: str | None) -> tuple[LedgerStore, str]:
     return store_of(address), required(dataset, "--dataset", "HEDGEROW_DATASET")
 
 
-@command("budget create")
-def create(address: str | None, dataset: str | None, **settings: Any) -> None:
-    store, name = _named(address, dataset)
-    store.create(name, **settings)
-    click.echo(f"created {name} in {store.address}", err=True)
+def _change(name: str, method: str, done: str) -> click.Command:
+    @command(f"budget {name}")
+    def change(address: str | None, dataset: str | None, **settings: Any) -> None:
+        store, ledger = _named(address, dataset)
+        getattr(store, method)(ledger, **settings)
+        click.echo(f"{done} {ledger} in {store.address}", err=True)
+
+    return change
 
 
-@command("budget raise")
-def raise_(address: str | None, dataset: str | None, **ceiling: Any) -> None:
-    store, name = _named(address, dataset)
-    store.raise_ceiling(name, **ceiling)
-    click.echo(f"raised {name} in {store.address}", err=True)
-
-
-@command("budget close")
-def close(address: str | None, dataset: str | None, reason: str) -> None:
-    store, name = _named(address, dataset)
-    store.close_ledger(name, reason=reason)
-    click.echo(f"closed {name} in {store.address}", err=True)
+create, raise_ = _change("create", "create", "created"), _change("raise", "raise_ceiling", "raised")
+close = _change("close", "close_ledger", "closed")
 
 
 @command("budget show")

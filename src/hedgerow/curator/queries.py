@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,7 @@ def check_one(nodes: Nodes, what: str) -> None:
         raise ConfigurationError(f"{what} in one node, not in {len(nodes)}.")
 
 
+@dataclass(frozen=True, eq=False)
 class Release(ABC):
     of: Nodes
 
@@ -83,12 +84,11 @@ class Release(ABC):
 class Noisy(Release):
     """What a table counts, with noise. A record is in one count, or in a histogram in one of each feature that is released."""
 
+    of: Nodes = field(init=False)
     query: Query
 
-    @property
-    def of(self) -> Nodes:  # type: ignore[override]
-        nodes: Nodes = self.query.of
-        return nodes
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "of", self.query.of)
 
     def event(self, noise: Noise, unit: int, table: Table) -> Event:
         query, n_codes, cells = self.query, np.diff(table.offsets), 1
@@ -156,10 +156,7 @@ class SelectTests(Release):
             yield scores, self.offered[start:stop] * self.candidates.weight
 
 
-@dataclass(frozen=True, eq=False)
 class SelectLabels(Release):
-    of: Nodes
-
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:
         mechanism.check_range(CLASS_COUNTS, unit)
         return mechanism.event("labels", CLASS_COUNTS)
@@ -169,11 +166,8 @@ class SelectLabels(Release):
         yield counts, np.ones(counts.shape, dtype=np.bool_)
 
 
-@dataclass(frozen=True, eq=False)
 class CompareMinorities(Release):
     """Whether each node's number of records outside its largest class is at most a threshold (docs/proofs/gini.md)."""
-
-    of: Nodes
 
     def event(self, mechanism: AtMost, unit: int, table: Table) -> Event:
         check_noise(mechanism.noise, 1, unit)
@@ -194,7 +188,6 @@ class SelectSpecializations(Release):
     Choices among the cuts of disjoint intervals of one feature share no record, so they count once.
     """
 
-    of: Nodes
     choices: Sequence[Specializations]
     score: BranchScore
 
@@ -227,7 +220,6 @@ class ModelScores(Release):
     model alone. So ``most`` is the range of a selection. Where it is 1, a code says whether the model is right.
     """
 
-    of: Nodes
     most: int = 1
 
     def event(self, mechanism: Selection, unit: int, table: Table) -> Event:

@@ -246,9 +246,7 @@ class Round:
         self._check(mechanism)
         scores = np.empty((len(splits.by), features), dtype=np.int64)
         for own, (first, last) in zip(scores, pairwise(splits.starts.tolist()), strict=True):
-            sums = self._sums[:, first:last, :, : self._rule.scored].reshape(
-                -1, *self._sums.shape[2:3], self._rule.scored
-            )
+            sums = self._sums[:, first:last, :, : self._rule.scored].reshape(-1, len(group), self._rule.scored)
             of_groups = np.zeros((1, len(sums), features), dtype=np.int64)
             ways = np.ascontiguousarray(np.broadcast_to(group, (1, len(sums), len(group))))
             kernels.add_group_scores(np.ascontiguousarray(sums), ways, self._offsets, int(group.max()) + 1, of_groups)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, repeat
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from hedgerow.schema import Schema
 from hedgerow.table import Cache, Keep, Partition, PartitionedTable, Query, Reading, Task
 
 
-class Progress(Protocol):
+class Progress:
     """A display of progress, for the owner of the records alone: what it shows depends on their number."""
 
     def read(self, share: float | None) -> None:
@@ -35,10 +35,8 @@ class Progress(Protocol):
         """Take the number of queries to owners so far, and the bytes to and from all of them."""
 
 
-class Silent:
-    def read(self, share: float | None) -> None: ...
-    def counted(self, question: int, share: float) -> None: ...
-    def sent(self, queries: int, down: int, up: int) -> None: ...
+class Silent(Progress):
+    """A display that shows nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -392,8 +392,7 @@ class _Answer:
 
     def __call__(self, table: Any) -> npt.NDArray[Any]:
         model = pickle.loads(self._model)  # noqa: S301 - from the driver
-        answers: npt.NDArray[Any] = (model.predict_proba if self._proba else model.predict)(self._read(table))
-        return answers
+        return np.asarray((model.predict_proba if self._proba else model.predict)(self._read(table)))
 
     def _read(self, table: Any) -> Any:
         if isinstance(table, Mapping):

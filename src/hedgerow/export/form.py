@@ -126,8 +126,7 @@ class Trees:
         check_shape(codes, (len(codes), self.n_features), "codes (records, features)")
         check_shape(sums, (len(codes), sums.shape[-1]), "sums (records, columns)")
         check_shape(votes, (len(self.test), sums.shape[1])[: votes.ndim], "votes (nodes, columns)")
-        kernel = kernels.add_votes if votes.ndim > 1 else kernels.add_labels
-        kernel(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
+        kernels.add_votes(codes, self.roots[trees].astype(np.int32), *self._walk, votes, sums)
 
     def sums_of(self, codes: Codes, votes: npt.NDArray[np.signedinteger], columns: int) -> Integers:
         out = np.zeros((len(codes), columns), dtype=np.int64)
@@ -269,8 +268,7 @@ class ScoringForm(Trees):
         return self.sums_of(codes, self.votes, self.votes.shape[1])
 
     def codes_to_branches(self, test: int) -> Codes:
-        row: Codes = self.branch[test, : self.encoder.n_codes[self.feature[test]]]
-        return row
+        return np.asarray(self.branch[test, : self.encoder.n_codes[self.feature[test]]])
 
     def merged(self) -> ScoringForm:
         """Return a form that says the same with one tree for all that have the same tests, whose votes are added up."""

@@ -31,10 +31,10 @@ def _walk(codes, first, rows, root, test, next_node, feature, branch, steps, pla
 
 @compiled
 def add_votes(codes, roots, test, next_node, feature, branch, steps, votes, out):
-    """Add the votes of the leaf that each record reaches in each tree to out[record].
+    """Add the votes of the leaf that each record reaches in each tree to out[record], or one for its label.
 
-    IN codes (records, features), roots (trees,), test next_node (nodes,), votes (nodes, classes), feature branch steps as for
-    _walk.  OUT out (records, classes).
+    IN codes (records, features), roots (trees,), test next_node (nodes,), votes (nodes, classes) or labels (nodes,), feature
+    branch steps as for _walk.  OUT out (records, classes).
     """
     place = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, codes.shape[0], BLOCK):
@@ -42,21 +42,8 @@ def add_votes(codes, roots, test, next_node, feature, branch, steps, votes, out)
         for tree in range(len(roots)):
             _walk(codes, first, rows, roots[tree], test, next_node, feature, branch, steps, place)
             for i in range(rows):
-                for label in range(np.uint64(out.shape[1])):
-                    out[first + i, label] += votes[place[i], label]
-
-
-@compiled
-def add_labels(codes, roots, test, next_node, feature, branch, steps, label, out):
-    """Add one to out[record, label] for the leaf that each record reaches in each tree.
-
-    IN codes (records, features), roots (trees,), test next_node label (nodes,), feature branch steps as for _walk.
-    OUT out (records, classes).
-    """
-    place = np.empty(BLOCK, dtype=np.uint64)
-    for start in range(0, codes.shape[0], BLOCK):
-        first, rows = np.uint64(start), np.uint64(min(BLOCK, codes.shape[0] - start))
-        for tree in range(len(roots)):
-            _walk(codes, first, rows, roots[tree], test, next_node, feature, branch, steps, place)
-            for i in range(rows):
-                out[first + i, np.uint64(label[place[i]])] += 1
+                if votes.ndim == 1:  # numba compiles one of the two
+                    out[first + i, np.uint64(votes[place[i]])] += 1
+                else:
+                    for label in range(np.uint64(out.shape[1])):
+                        out[first + i, label] += votes[place[i], label]

@@ -123,8 +123,7 @@ def time_cells(times: Array, zone: tzinfo | None = None) -> Array:
     """Return numpy's dates or moments as text, None for NaT and for cells without a text; in UTC if there is a ``zone``."""
     counts, places = np.unique(times.astype(np.int64), return_inverse=True)
     texts = (_time_text(count, times.dtype, zone) for count in counts.tolist())
-    cells: Array = object_array(texts, len(counts))[places]
-    return cells
+    return np.asarray(object_array(texts, len(counts))[places])
 
 
 def _of_numpy_time(cell: Any, zone: tzinfo | None = None) -> str | None:
@@ -228,8 +227,7 @@ class Rule:
 
     def _distinct_numbers(self, cells: Array) -> Array:
         values, places = np.unique(cells, return_inverse=True)
-        result: Array = self.each(as_objects(values))[places.reshape(-1)]
-        return result
+        return np.asarray(self.each(as_objects(values))[places.reshape(-1)])
 
     def _objects(self, objects: Array) -> Array:
         ready()

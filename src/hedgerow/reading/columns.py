@@ -139,8 +139,7 @@ def arrow_column(column: Any) -> Column:
         return object_array(block(start, stop).to_pylist(), stop - start)
 
     def arrays(start: int, stop: int) -> Cells:
-        cells: Array = numbers.slice(start, stop - start).to_numpy(zero_copy_only=False)
-        return cells
+        return np.asarray(numbers.slice(start, stop - start).to_numpy(zero_copy_only=False))
 
     if is_any("integer", "floating", "boolean"):
         return Column(count, arrays, "numbers", objects if types.is_integer(kind) else None)

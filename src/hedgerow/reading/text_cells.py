@@ -126,8 +126,7 @@ class CodedTexts(Texts):
         results = self.values.results  # blocks of a column share its dictionary
         if results[0] != read:  # another thread may replace them at any time
             results = self.values.results = read, read(self.values)
-        found: Array = results[1][self.codes]
-        return found
+        return np.asarray(results[1][self.codes])
 
 
 def joined(cells: Sequence[Any]) -> Texts | None:

@@ -95,8 +95,7 @@ class Encoder:
         return Encoder(self.schema.cut_at(merged), self.max_bins)
 
     def transform(self, X: Any) -> Codes:
-        codes: Codes = self.answers(X, np.asarray)
-        return codes
+        return self.answers(X, np.asarray)
 
     def answers(
         self, X: Any, answer: Callable[[Codes], Array], *, reads: Sequence[int] | None = None, by_column: bool = False

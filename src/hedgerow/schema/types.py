@@ -159,13 +159,10 @@ class Date(_Whole):
         super().__post_init__()
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
-        is_list = isinstance(given, Iterable) and not isinstance(given, str)
-        return super()._checked_cuts([self._cut(cut) for cut in given] if is_list else given)
-
-    def _cut(self, cut: Any) -> float:
-        if isinstance(cut, float):
-            return cut
-        return float(_moment(cut, "cut point")[0] // (10**6 * SECONDS[self.unit]))
+        unit = 10**6 * SECONDS[self.unit]
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            given = [cut if isinstance(cut, float) else float(_moment(cut, "cut point")[0] // unit) for cut in given]
+        return super()._checked_cuts(given)
 
     @property
     def end(self) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.arrays import Integers
 from hedgerow.engines.encode import Counts, ValueCounts
-from hedgerow.engines.federated.messages import packed, unpacked
+from hedgerow.engines.federated.messages import OF_TASK, packed, unpacked
 from hedgerow.engines.federated.owner import Owner, Party, chained, check_parties, check_shares, events_of
 from hedgerow.engines.local import Progress
 from hedgerow.engines.records import DEFAULT_TIMEOUT, Records
@@ -302,19 +302,8 @@ class FederatedEngine:
             raise EngineError("a query of this fit was not answered by all owners, so the fit has ended.")
         self._broken = True  # until all have answered: a later query would not follow from this one
         news, traffic = task.after(self._sent.get(task.log, 0)), self._source.traffic
-        content = packed(
-            {
-                "log": task.log,
-                "commands": news.commands,
-                "end": task.end,
-                "query": task.query,
-                "n_codes": task.n_codes,
-                "n_classes": task.n_classes,
-                "live": task.live,
-                "noise": noise,
-                "nonces": self._nonces,  # with the first query
-            }
-        )
+        of_task = {name: getattr(task, name) for name in OF_TASK}
+        content = packed({**of_task, "commands": news.commands, "noise": noise, "nonces": self._nonces})
         self._number, traffic.queries = self._number + 1, traffic.queries + 1
         self._digest = chained(self._digest, content)
         replies = self._source.all_of("ask", {"fit": self._fit, "number": self._number, "content": content})

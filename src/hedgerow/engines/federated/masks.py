@@ -117,8 +117,5 @@ class Masks:
         total = answer.reshape(-1).astype(np.int64).view(np.uint64).copy()
         for other, key in self._keys.items():
             mask = stream(key_of_query(key, number, digest), total.size)
-            if self._name < other:
-                total += mask
-            else:
-                total -= mask
+            total += mask if self._name < other else np.negative(mask)
         return total

@@ -25,6 +25,14 @@ from hedgerow.errors import EngineError
 KNOWN = ("additive", "curator", "export", "mechanisms", "papers", "schema", "scores", "systems", "table", "trees")
 NUMBERS = "biuf"  # kinds of arrays that are sent; never objects
 MOST_BYTES = 1 << 30  # of a message when it is unpacked
+OF_TASK = (
+    "log",
+    "n_codes",
+    "n_classes",
+    "end",
+    "query",
+    "live",
+)  # of a query's task: all that is sent but the commands
 
 
 def packed(value: Any, level: int = 6) -> bytes:
@@ -96,7 +104,11 @@ class _Reader:
             case {"float": str(text)}:
                 return float.fromhex(text)
             case {"array": str(kind), "shape": shape}:
-                return self._array(np.dtype(kind), shape)
+                dtype = np.dtype(kind)
+                if dtype.kind not in NUMBERS:
+                    raise ValueError("arrays hold numbers")
+                begin, self._place = self._place, self._place + dtype.itemsize * math.prod(shape)
+                return np.frombuffer(self._content[begin : self._place], dtype=dtype).reshape(shape).copy()
             case {"fraction": str(text)}:
                 return Fraction(text)
             case {"bytes": str(text)}:
@@ -115,13 +127,6 @@ class _Reader:
 
     def _parts(self, parts: Sequence[Any]) -> list[Any]:
         return [self.value(part) for part in parts]
-
-    def _array(self, dtype: np.dtype[Any], shape: list[int]) -> npt.NDArray[Any]:
-        if dtype.kind not in NUMBERS:
-            raise ValueError("arrays hold numbers")
-        size = dtype.itemsize * math.prod(shape)
-        begin, self._place = self._place, self._place + size
-        return np.frombuffer(self._content[begin : self._place], dtype=dtype).reshape(shape).copy()
 
 
 @lru_cache(256)

@@ -18,7 +18,7 @@ from typing import Any
 from hedgerow.arrays import Integers, lazy, without_sizes
 from hedgerow.engines.encode import Checksums
 from hedgerow.engines.federated.masks import Identity, Masks, is_key, key_of_query
-from hedgerow.engines.federated.messages import packed, unpacked
+from hedgerow.engines.federated.messages import OF_TASK, packed, unpacked
 from hedgerow.engines.local import LocalEngine, LocalSource, Silent
 from hedgerow.engines.records import Records
 from hedgerow.errors import BudgetExceeded, ConfigurationError, HedgerowError
@@ -135,15 +135,7 @@ class _Fit:
         known, last = self._logs.get(query["log"], ({}, 0))
         check_order([number for number, _ in query["commands"]], last, query["end"])
         log = known | dict(query["commands"])
-        task = Task(
-            query["log"],
-            query["n_codes"],
-            query["n_classes"],
-            tuple(log.items()),
-            query["end"],
-            query["query"],
-            query["live"],
-        )
+        task = Task(commands=tuple(log.items()), **{name: query[name] for name in OF_TASK})
         noise, colluding, spent = query["noise"], self.given["colluding"], self._spent
         if (colluding is None) != (noise is None):
             raise Refusal("a query lacks its noise")

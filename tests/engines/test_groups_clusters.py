@@ -339,6 +339,7 @@ def text_frame(ids, labels):
     return [frame[place::3].reset_index(drop=True) for place in range(3)]
 
 
+@pytest.mark.full
 def test_ids_that_dask_reads_are_persons_as_written(client):
     def fit_of(ids, labels):
         frame = dask_frame(text_frame(ids, labels))

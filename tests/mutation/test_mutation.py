@@ -82,6 +82,7 @@ def made_up():
         yield file, file.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.full
 def test_a_test_that_fails_without_the_change_holds_nothing(outcomes, made_up):
     file, name = made_up
     file.write_text(

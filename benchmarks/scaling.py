@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -208,6 +209,10 @@ def command_line(system: str, files: list[Path], memory: str) -> dict:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run one fit, and print what it took."""
+    if arguments.shared_features:
+        from hedgerow.systems import hedgerow
+
+        hedgerow.RULES = replace(hedgerow.RULES, min_snr_for_cells=float("inf"))
     files = pieces(arguments.folder, arguments.records[0])
     way, system = arguments.way, arguments.systems[0]
     if way == "train":
@@ -236,6 +241,7 @@ def main() -> None:
         "--limit", type=int, default=0, help="MiB of a worker of Dask (0: its share of the machine) or Spark"
     )
     parser.add_argument("--partitions", type=int, default=0, help="of Spark's frame; 0: as it reads the files")
+    parser.add_argument("--shared-features", action="store_true", help="no rounds by cell, as in version 0.3.0")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -258,6 +264,7 @@ def every(arguments: argparse.Namespace) -> None:
                 command += ["--workers", str(arguments.workers), "--limit", str(arguments.limit)]
                 command += ["--partitions", str(arguments.partitions)]
                 command += ["--spill", arguments.spill] if arguments.spill else []
+                command += ["--shared-features"] if arguments.shared_features else []
                 lines = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=os.environ).stdout
                 if place:
                     print(lines.strip().splitlines()[-1], flush=True)

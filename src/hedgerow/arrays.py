@@ -90,14 +90,14 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-def compiled(function: Callable[..., Any], *, nogil: bool = True) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
     """Compile a kernel at its first call; it runs without the interpreter lock and stays on disk for later processes.
 
     numba notices a change of the kernel's own file only. A kernel therefore calls kernels of its own file and no others,
     or an old one would live on inside its callers. Where no folder can hold it, each process compiles it again.
     """
     # A wrapper for callers in C would take a tenth of the time to compile, and no kernel has such callers.
-    kernel: Any = njit(nogil=nogil, no_cfunc_wrapper=True)(function)
+    kernel: Any = njit(**{"nogil": True, "no_cfunc_wrapper": True, **options})(function)
     try:
         kernel._cache = Kept(function)  # as njit(cache=True) does, which takes no other cache than numba's own
     except (RuntimeError, OSError):  # numba's word for: no folder can be written

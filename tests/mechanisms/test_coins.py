@@ -359,7 +359,7 @@ def test_exponential_follows_the_reference(seed):
         agree_on_a_choice("exponential", generator.integers(-5000, 5000, 7), weights, stream)
 
 
-# Rows. A stream with given words in its first block, whose rows are 0 to 7.
+# Rows. A stream with given words in its first block, the last one that was computed, whose rows are 0 to 7.
 
 
 def rows_of(*words):

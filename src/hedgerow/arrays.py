@@ -37,7 +37,7 @@ def check_shape(array: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> N
 def frozen_copy(array: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
     """Return a copy of an array that cannot be made writeable again."""
     array = np.asarray(array)
-    return np.frombuffer(array.astype(kind).tobytes(), dtype=kind).reshape(array.shape)
+    return np.frombuffer(array.astype(kind, copy=False).tobytes(), dtype=kind).reshape(array.shape)
 
 
 Value = TypeVar("Value")

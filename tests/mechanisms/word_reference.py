@@ -7,8 +7,6 @@ It follows Canonne, Kamath and Steinke 2020 (algorithms 1 and 2) and Karney 2016
 import struct
 from fractions import Fraction
 
-import numpy as np
-
 from hedgerow.mechanisms import kernels
 
 MASK = 2**32 - 1

@@ -90,6 +90,15 @@ def group_codes(possible, mass, least, offsets, numeric, sizes, group, n_groups)
     for cell in range(len(possible)):
         for j in range(len(numeric)):
             first, last, total, many = offsets[j], offsets[j + 1] - 1, 0.0, 0
+            alike = cell > 0
+            for code in range(np.uint64(first), np.uint64(last + 1)):
+                alike &= possible[cell, code] == possible[cell - 1, code]
+            if alike:
+                for number in range(len(sizes)):
+                    n_groups[number, cell, j] = n_groups[number, cell - 1, j]
+                    for code in range(np.uint64(first), np.uint64(last + 1)):
+                        group[number, cell, code] = group[number, cell - 1, code]
+                continue
             for code in range(first, last):
                 if possible[cell, code]:
                     total += max(mass[code], least[j])

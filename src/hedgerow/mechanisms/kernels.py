@@ -6,7 +6,8 @@ Coins   each reads whole words and succeeds with an exact probability, never a r
         Steinke, "The discrete Gaussian for differential privacy", 2020, algorithm 1, on dyadic arguments.
 Samplers one call draws for a whole batch of nodes.
 
-``state`` is a stream: what ``open_stream`` returns, (POSITION + 1,) uint32. ``factor`` and ``bits`` are the rate factor / 2**bits.
+``state`` is a stream, (POSITION + 1,) uint32: what ``open_stream`` returns. ``factor`` and ``bits`` are the rate
+factor / 2**bits.
 
 A kernel keeps its compiled form on disk and notices a change of its own file only. So no kernel of this library calls
 one of another file (a test holds this), and this file is one.
@@ -91,10 +92,11 @@ def _refill(state):
     """Compute the next blocks and advance the counter.  INOUT state."""
     # Rounds and words are written out, so that the loop over lanes becomes one of vector instructions, many times as fast.
     counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
-    key = state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8], state[9], state[10], state[11]
+    first = state[0], state[1], state[2], state[3], state[4], state[5]
+    second = state[6], state[7], state[8], state[9], state[10], state[11]
     stream, place = (state[14], state[15]), np.uint64(OUTPUT)
     for _ in range(LANES):
-        x = (*key, np.uint32(counter & np.uint64(0xFFFFFFFF)), np.uint32(counter >> np.uint64(32)), *stream)
+        x = (*first, *second, np.uint32(counter & np.uint64(0xFFFFFFFF)), np.uint32(counter >> np.uint64(32)), *stream)
         y = _double_round(_double_round(_double_round(_double_round(_double_round(x)))))
         y = _double_round(_double_round(_double_round(_double_round(_double_round(y)))))
         _write_four(state, place, y[0] + x[0], y[1] + x[1], y[2] + x[2], y[3] + x[3])

@@ -241,21 +241,19 @@ def add_group_scores(sums, group, offsets, width, scores):
     IN sums (cells, codes, channels), group (ways, cells, codes) from 0 to width - 1, offsets (features + 1,).
     INOUT scores (ways, cells, features).
     """
-    channels = sums.shape[2]
-    of_groups = np.zeros((width, channels), dtype=np.int64)
+    of_groups = np.zeros(width, dtype=np.int64)
     for way in range(len(group)):
         for cell in range(len(sums)):
             for feature in range(len(offsets) - 1):
-                highest = 0
-                for code in range(np.uint64(offsets[feature]), np.uint64(offsets[feature + 1])):
-                    own = np.uint64(group[way, cell, code])
-                    highest = max(highest, np.int64(own))
-                    for channel in range(channels):
-                        of_groups[own, channel] += sums[cell, code, channel]
-                for own in range(highest + 1):
-                    for channel in range(channels):
-                        scores[way, cell, feature] += abs(of_groups[own, channel])
-                        of_groups[own, channel] = 0
+                for channel in range(sums.shape[2]):
+                    highest = 0
+                    for code in range(np.uint64(offsets[feature]), np.uint64(offsets[feature + 1])):
+                        own = np.uint64(group[way, cell, code])
+                        highest = max(highest, np.int64(own))
+                        of_groups[own] += sums[cell, code, channel]
+                    for own in range(highest + 1):
+                        scores[way, cell, feature] += abs(of_groups[own])
+                        of_groups[own] = 0
 
 
 @compiled

@@ -77,11 +77,16 @@ def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
     feature = 4 - 3 * np.arange(1 << len(by)) % 5  # of each cell
     margins = np.arange(columns * len(codes)).reshape(-1, columns)
     expected = margins.copy()
-    for row, code in zip(expected, codes.tolist(), strict=True):
-        place = int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2)
+    places = [int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2) for code in codes]
+    for row, code, place in zip(expected, codes.tolist(), places, strict=True):
         row += votes[place, code[feature[place]]]
-    kernels.add_term(codes, np.array(by, dtype=np.int64), side, feature, votes, margins)
+    part = np.zeros(len(codes), dtype=np.uint32)
+    kernels.add_term(codes, np.array(by, dtype=np.int64), side, feature, votes, part, margins)
     assert np.array_equal(margins, expected)
+    assert (part == places).all() or len(feature) == 1
+    none = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)  # with the cells, no cuts are read
+    kernels.add_term(codes, *none, feature, votes, part, margins)
+    assert np.array_equal(margins, 2 * expected - np.arange(columns * len(codes)).reshape(-1, columns))
 
 
 @pytest.mark.parametrize("columns", [1, 3])

@@ -223,25 +223,25 @@ def residual_channels(margins, labels, expected, clip, cap, unit, constant, out)
 
 
 @compiled
-def add_term(codes, by, side, feature, votes, margins):
-    """Add votes[cell, code of feature[cell]] to every record's margins; the binary digits of the cell are side[c, code of by[c]].
+def add_term(codes, by, side, feature, votes, part, margins):
+    """Add votes[cell, code of feature[cell]] to every record's margins.
 
-    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature (2**cuts,), votes (2**cuts, codes, columns).
-    INOUT margins (records, columns).
+    A record's cell is ``part`` with the binary digits side[c, code of by[c]] appended.
+    IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature (cells,), votes (cells, codes, columns).
+    INOUT part (records,), unsigned: then the cell; margins (records, columns).
     """
     columns = np.uint64(margins.shape[1])
-    if len(by) == 0 and columns == 1:  # the most frequent shape, which this makes twice as fast
+    if len(feature) == 1 and columns == 1:  # the most frequent shape, which this makes twice as fast
         curve, column = votes[0, :, 0], np.uint64(feature[0])
         for record in range(np.uint64(codes.shape[0])):
             margins[record, np.uint64(0)] += curve[np.uint64(codes[record, column])]
         return
-    cells = np.zeros(len(codes), dtype=np.uint32)
     for cut in range(len(by)):
         column, of_code = np.uint64(by[cut]), side[cut]
         for record in range(np.uint64(codes.shape[0])):
-            cells[record] = np.uint32(2) * cells[record] + np.uint32(of_code[np.uint64(codes[record, column])])
+            part[record] = np.uint32(2) * part[record] + np.uint32(of_code[np.uint64(codes[record, column])])
     for record in range(np.uint64(codes.shape[0])):
-        cell = np.uint64(cells[record])
+        cell = np.uint64(part[record])
         code = np.uint64(codes[record, np.uint64(feature[cell])])
         for k in range(columns):
             margins[record, k] += votes[cell, code, k]

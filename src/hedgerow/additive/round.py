@@ -24,7 +24,7 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
-from hedgerow.table import CellBins, Cells
+from hedgerow.table import UNCUT, CellBins, Cells
 from hedgerow.texts import short_repr
 
 Codes = npt.NDArray[np.unsignedinteger]
@@ -94,8 +94,12 @@ class Term:
     def key(self) -> tuple[Any, ...]:
         return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature.tobytes())
 
-    def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
-        kernels.add_term(codes, self.cells.by, self.cells.side, self.feature, self.votes, margins)
+    def __call__(
+        self, codes: Codes, margins: npt.NDArray[np.signedinteger], part: npt.NDArray[np.uint32] | None = None
+    ) -> None:
+        cells = self.cells if part is None else UNCUT
+        part = np.zeros(len(codes), dtype=np.uint32) if part is None else part
+        kernels.add_term(codes, cells.by, cells.side, self.feature, self.votes, part, margins)
 
     def measured(self, multiple: float) -> Measured | None:
         if self.sums is None:
@@ -154,9 +158,15 @@ class Terms:
     def columns(self) -> int:
         return int(self.terms[0].votes.shape[2])
 
-    def __call__(self, codes: Codes, margins: npt.NDArray[np.signedinteger]) -> None:
+    @property
+    def cells(self) -> Cells | None:
+        return self.terms[0].cells if len(self.terms) == 1 else None
+
+    def __call__(
+        self, codes: Codes, margins: npt.NDArray[np.signedinteger], part: npt.NDArray[np.uint32] | None = None
+    ) -> None:
         for term in self.terms:
-            term(codes, margins)
+            term(codes, margins, part)
 
 
 class Fit:

@@ -80,14 +80,11 @@ class Seen:
     cells: Cells = UNCUT
     rule: ChannelRule | None = None  # None: the channels are of no rule at the present margins
 
-    def begin(self, cells: Cells) -> int:
-        """Return how many of the first cuts of ``cells`` are in ``part``, which is set to zeros if it has other cuts."""
+    def known_of(self, cells: Cells) -> int:
+        """Return how many of the first cuts of ``cells`` are in ``part``; 0 if it has other cuts."""
         known, codes = self.cells.side.shape
         same = np.array_equal(self.cells.by, cells.by[:known])
-        if same and np.array_equal(self.cells.side, cells.side[:known, :codes]):
-            return int(known)
-        self.part[:] = 0
-        return 0
+        return int(known) if same and np.array_equal(self.cells.side, cells.side[:known, :codes]) else 0
 
 
 class MemoryTable:
@@ -196,7 +193,9 @@ class MemoryTable:
         known_channels, known_rule = seen.channels, rule if kept else seen.rule if votes is None else None
         if kept and known_channels.shape[1] != rule.channels:
             known_channels = np.empty((len(self), rule.channels), dtype=np.int32)
-        known = 0 if layout.whole else seen.begin(cells)
+        known = 0 if layout.whole else seen.known_of(cells)
+        of_votes = getattr(votes, "cells", None) or UNCUT
+        told: Any = votes if 0 < len(of_votes.by) == seen.known_of(of_votes) else None  # their cells are known
         cuts = cells.by[known:], cells.side[known:]
         parts_of = *cuts, groups.feature, groups.group, layout.n_parts // cells.n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
@@ -212,9 +211,13 @@ class MemoryTable:
             unpacked, end = 0, min(rows.stop, len(self._labels))
             for start in range(rows.start, end, step):
                 block = slice(start, min(start + step, end))
-                codes, before = self._codes[block], margins[block]
-                if votes is not None:
+                codes, before, own = self._codes[block], margins[block], seen.part[block]
+                if told is not None:
+                    told(codes, before, own)
+                elif votes is not None:
                     votes(codes, before)
+                if not (known or layout.whole):
+                    own[:] = 0
                 channels = known_channels[block] if kept else some[: len(codes)]
                 if not (kept and again):
                     computed = rule(before, self._labels[block])
@@ -226,7 +229,6 @@ class MemoryTable:
                 if used > 1 and unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0
-                own = seen.part[block]
                 if layout.bins is not None:
                     of_cells = layout.bins.feature, layout.bins.group
                     kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)

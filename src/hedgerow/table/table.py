@@ -33,7 +33,10 @@ class WeightRule(RecordRule, Protocol):
 
 
 class RecordVotes(Protocol):
-    """The votes of released trees for records, which have ``columns`` columns of margins."""
+    """The votes of released trees for records, which have ``columns`` columns of margins.
+
+    Votes may have ``cells``, ``Cells`` or None. These accept ``part`` (records,), the cells of the records, where a table knows them.
+    """
 
     @property
     def columns(self) -> int: ...

@@ -77,7 +77,9 @@ def test_votes_of_a_term_are_those_of_the_cell_and_the_code(by, kind, columns):
     feature = 4 - 3 * np.arange(1 << len(by)) % 5  # of each cell
     margins = np.arange(columns * len(codes)).reshape(-1, columns)
     expected = margins.copy()
-    places = [int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2) for code in codes]
+    places = [
+        int("0" + "".join(str(own[code[j]]) for own, j in zip(side.tolist(), by, strict=True)), 2) for code in codes
+    ]
     for row, code, place in zip(expected, codes.tolist(), places, strict=True):
         row += votes[place, code[feature[place]]]
     part = np.zeros(len(codes), dtype=np.uint32)

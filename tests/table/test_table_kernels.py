@@ -225,19 +225,21 @@ def test_groups_of_the_codes_of_one_feature_of_each_cell_are_summed_as_all_codes
 
 @cases
 @pytest.mark.parametrize("channels", range(1, 5))
-def test_records_of_skipped_cells_are_passed_over(count, n_codes, n_classes, n_nodes, channels):
+def test_records_on_one_side_of_the_last_cut_are_added_to_the_cells_before_it(
+    count, n_codes, n_classes, n_nodes, channels
+):
     for pack_some in ways(kernels.pack_some):
         given = Given(count, n_codes, n_classes, n_nodes)
         said, pairs = given.generator.integers(-9, 10, (count, channels)), (channels + 1) // 2
         for cut_by in ([0], [len(n_codes) - 1, 0]):
             cells = cut_by, given.generator.integers(0, 2, (len(cut_by), max(n_codes)))
-            skipped = given.generator.integers(0, 2, 1 << len(cut_by)).astype(bool)
+            kept_side = len(cut_by) % 2
             part, row = given.array((count,), np.uint32), given.array((pairs,))
-            packed = given.array((len(skipped), int(given.offsets[-1]), pairs))
+            packed = given.array(((1 << len(cut_by)) // 2, int(given.offsets[-1]), pairs))
             by, side = np.array(cut_by, dtype=np.int64), cells[1]
-            pack_some(given.codes, said, channels, given.offsets, by, side, skipped, part, row, packed)
+            pack_some(given.codes, said, channels, given.offsets, by, side, kept_side, part, row, packed)
             expected = packed_plainly(given, said, channels, cells, ([], []), 1)
-            assert np.array_equal(packed, np.where(skipped[:, None, None], 0, expected))
+            assert np.array_equal(packed, expected[kept_side::2])
         assert given.is_alone()
 
 
@@ -246,12 +248,12 @@ def test_cells_go_on_from_those_of_earlier_cuts():
     cut, side, offsets = np.array([1]), np.array([[0, 1]]), np.array([0, 2, 4])
     none, expected = (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1), np.zeros((4, 4))
     expected[1, [0, 3]], expected[2, [1, 2]], expected[3, [1, 3]] = 5, 7, 9
-    for pack, more in ((kernels.pack, none), (kernels.pack_some, (np.zeros(4, dtype=bool),))):
+    for pack, more, sums in ((kernels.pack, none, expected), (kernels.pack_some, (1,), expected[1::2])):
         for each in ways(pack):
-            part, packed = np.array([0, 1, 1], dtype=np.uint32), np.zeros((4, 4, 1), dtype=np.int64)
+            part, packed = np.array([0, 1, 1], dtype=np.uint32), np.zeros((*sums.shape, 1), dtype=np.int64)
             each(codes, said, 1, offsets, cut, side, *more, part, np.zeros(1, dtype=np.int64), packed)
             assert part.tolist() == [1, 2, 3]
-            assert np.array_equal(packed[..., 0], expected)
+            assert np.array_equal(packed[..., 0], sums)
 
 
 def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():

@@ -234,8 +234,8 @@ class Queryable:
                 bins = CellBins(frozen_copy(bins.feature, np.int64), frozen_copy(bins.group, np.int64))
             check_cuts(cuts, splits, table.offsets, bins)
             groups = None if splits is None else splits.groups
-            skipped = cuts[-1].halves(len(cuts)) if before is not None and cuts else None
-            layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, skipped=skipped)
+            side = 1 - cuts[-1].larger_side if before is not None and cuts else None
+            layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, side=side)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, bins)
@@ -252,9 +252,10 @@ class Queryable:
                     draw, ask = (self._charge, self._randomness), table.noisy_sums
                     return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=ask)
                 sums = table.answer(Sums(rule, votes, layout))
+            if before is not None:  # each is one half of a cell, whose other half is the difference
+                halves = sums, before._sums[:, 0] - sums
+                sums = np.stack(halves if side == 0 else halves[::-1], axis=1).reshape(-1, *sums.shape[1:])
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
-            if before is not None and skipped is not None:  # each is one half of a cell whose other half is known
-                by_cell[skipped] = before._sums - by_cell[~skipped]
             return Round(
                 rule, by_cell, layout.offsets(offsets), splits, self._charge, self._randomness, of, tuple(cuts)
             )

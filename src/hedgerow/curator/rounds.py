@@ -61,10 +61,10 @@ class Cut:
     def is_at_one_code(self, ordered: bool) -> bool:
         return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
-    def halves(self, cuts: int) -> Truth:
-        """Return the cells on the side of more codes, (2**cuts,), where this is the last of so many cuts."""
-        larger = int(2 * self.side.sum() > len(self.side))
-        return np.asarray(np.arange(1 << cuts) % 2 == larger)
+    @property
+    def larger_side(self) -> int:
+        """The side of more codes."""
+        return int(2 * self.side.sum() > len(self.side))
 
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
@@ -78,13 +78,9 @@ def cells_of(cuts: Sequence[Cut]) -> Cells:
 
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
     """Return, of sums (cells, codes, channels), the absolute ones added over both sides of a cut at each code, (codes,)."""
-    total = sums[:, : offsets[1]].sum(axis=1, keepdims=True)
-    first = np.cumsum(sums, axis=1)
-    before = np.arange(len(offsets) - 1)[:, None] * total  # each feature's codes hold every record once
-    widths = np.diff(offsets)
-    first -= np.repeat(before, widths, axis=1)
-    first = np.where(np.repeat(ordered, widths)[None, :, None], first, sums)
-    return np.asarray((np.abs(first) + np.abs(total - first)).sum(axis=(0, 2)))
+    scores = np.zeros(sums.shape[1], dtype=np.int64)
+    kernels.add_cut_scores(np.ascontiguousarray(sums), offsets, ordered, scores)
+    return scores
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,23 +173,23 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
 
 
 @compiled
-def pack_some(codes, channels, used, offsets, cut_by, cut_side, skipped, part, row, packed):
-    """Do what ``pack`` does without groups, but leave out the records of the cells that are ``skipped``.
+def pack_some(codes, channels, used, offsets, cut_by, cut_side, kept_side, part, row, packed):
+    """Do what ``pack`` does without groups, but only for records on the side ``kept_side`` of the last cut.
 
-    The records to be added are listed first, so that the inner loop has no branch.
-    IN codes channels used offsets cut_by cut_side as of ``pack``; skipped (cells,) of 0 and 1.
+    These are added to the cell of the cuts before it. They are listed first, so that the inner loop has no branch.
+    IN codes channels used offsets cut_by cut_side as of ``pack``; kept_side 0 or 1.
     OUT row (pairs,) int64 for its own use.
-    INOUT part (records,), packed (cells, codes, pairs) int64.
+    INOUT part (records,), packed (cells / 2, codes, pairs) int64.
     """
     features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
     _write_cells(codes, cut_by, cut_side, part)
     kept, count = np.empty(len(part), dtype=np.uint32), np.uint64(0)
     for record in range(np.uint64(codes.shape[0])):
         kept[count] = record
-        count += np.uint64(1) - np.uint64(skipped[np.uint64(part[record])])
+        count += np.uint64((part[record] & 1) == kept_side)
     for i in range(count):
         record = np.uint64(kept[i])
-        own = np.uint64(part[record])
+        own = np.uint64(part[record]) >> np.uint64(1)
         if used == 1:
             one = np.int64(channels[record, 0])
             for feature in range(features):
@@ -232,6 +232,24 @@ def pack_one(codes, channels, used, feature, group, cut_by, cut_side, part, pack
             if pairs + pair < used:
                 both += np.int64(channels[record, pairs + pair])
             packed[cell, own, pair] += both
+
+
+@compiled
+def add_cut_scores(sums, offsets, ordered, scores):
+    """Add the absolute sums of both sides of the cut at each code, in each cell and channel, to ``scores``.
+
+    A cut's first side has all codes up to its own, or its own alone if the feature's codes are not ordered.
+    IN sums (cells, codes, channels), offsets (features + 1,), ordered (features,).  INOUT scores (codes of all features,).
+    """
+    for cell in range(len(sums)):
+        for feature in range(len(ordered)):
+            for channel in range(sums.shape[2]):
+                first, total = np.int64(0), np.int64(0)
+                for code in range(np.uint64(offsets[feature]), np.uint64(offsets[feature + 1])):
+                    total += sums[cell, code, channel]
+                for code in range(np.uint64(offsets[feature]), np.uint64(offsets[feature + 1])):
+                    first = sums[cell, code, channel] + (first if ordered[feature] else np.int64(0))
+                    scores[code] += abs(first) + abs(total - first)
 
 
 @compiled

@@ -232,8 +232,8 @@ class MemoryTable:
                 if layout.bins is not None:
                     of_cells = layout.bins.feature, layout.bins.group
                     kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
-                elif layout.skipped is not None:
-                    kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.skipped, own, row, packed)
+                elif layout.side is not None:
+                    kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.side, own, row, packed)
                 else:
                     kernels.pack(codes, channels, used, offsets, *parts_of, own, row, packed)
                 unpacked += len(codes)

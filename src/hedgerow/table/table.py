@@ -35,7 +35,7 @@ class WeightRule(RecordRule, Protocol):
 class RecordVotes(Protocol):
     """The votes of released trees for records, which have ``columns`` columns of margins.
 
-    Votes may have ``cells``, ``Cells`` or None. These accept ``part`` (records,), the cells of the records, where a table knows them.
+    Votes may have ``cells``, ``Cells`` or None. They accept the cells of records (records,) from a table that knows them.
     """
 
     @property
@@ -100,16 +100,17 @@ class CellBins:
 class Layout:
     """What divides sums of channels, besides the codes of each feature.
 
-    ``cells`` are those of released cuts, ``groups`` partitions within each cell. Records in ``skipped`` cells (cells,) are not
-    added up; this excludes groups and bins. With ``bins`` sums are by the groups of one feature's codes in each cell. With
-    ``whole`` all records are added up as if they had one code; this excludes cells and groups. Both take a fraction of the time.
+    ``cells`` are those of released cuts, ``groups`` partitions within each cell. With a ``side`` only records on that side of the
+    last cut are added up, in the cells of the cuts before; this excludes groups and bins. With ``bins`` sums are by the groups of
+    one feature's codes in each cell. With ``whole`` all records are added up as if they had one code; this excludes cells and
+    groups. All three take a fraction of the time.
     """
 
     cells: Cells = UNCUT
     groups: CodeGroups | None = None
     whole: bool = False
     bins: CellBins | None = None
-    skipped: Truth | None = None
+    side: int | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
@@ -119,7 +120,8 @@ class Layout:
 
     @property
     def n_parts(self) -> int:
-        return self.cells.n_cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
+        cells = self.cells.n_cells if self.side is None else self.cells.n_cells // 2
+        return cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -510,7 +510,7 @@ def log_prior(fit: Fit) -> Floats:
     return np.asarray(np.log((share + NO_EFFECT) / (1 + NO_EFFECT)))
 
 
-def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Integers, Truth]:
+def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.signedinteger], Integers, Truth]:
     """Return each code's group, the number of groups of each feature, and the possible codes of each cell.
 
     Shapes: (sizes, cells, codes), (sizes, cells, features), (cells, codes). Sizes are ``GROUP_SIZES``. A number of groups is 0 if
@@ -522,7 +522,7 @@ def groupings(fit: Fit, cuts: Sequence[Cut]) -> tuple[npt.NDArray[np.int32], Int
     possible = np.ones((len(cells), len(fit.mass)), dtype=np.bool_)
     for level, cut in enumerate(reversed(cuts)):
         possible[:, fit.offsets[cut.by] : fit.offsets[cut.by + 1]] &= cut.side == (cells >> level & 1)[:, None]
-    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int32)
+    groups = np.zeros((len(GROUP_SIZES), *possible.shape), dtype=np.int16 if len(fit.mass) < 1 << 15 else np.int32)
     n_groups = np.zeros((len(GROUP_SIZES), len(cells), len(fit.numeric)), dtype=np.int64)
     least = np.array([LEAST_MASS * fit.mass[first:end].mean() for first, end in pairwise(fit.offsets.tolist())])
     sizes = np.array(GROUP_SIZES)

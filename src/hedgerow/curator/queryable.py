@@ -234,7 +234,7 @@ class Queryable:
                 bins = CellBins(frozen_copy(bins.feature, np.int64), frozen_copy(bins.group, np.int64))
             check_cuts(cuts, splits, table.offsets, bins)
             groups = None if splits is None else splits.groups
-            side = 1 - cuts[-1].larger_side if before is not None and cuts else None
+            side = cuts[-1].smaller_side if before is not None and cuts else None
             layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, side=side)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
@@ -252,10 +252,11 @@ class Queryable:
                     draw, ask = (self._charge, self._randomness), table.noisy_sums
                     return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=ask)
                 sums = table.answer(Sums(rule, votes, layout))
-            if before is not None:  # each is one half of a cell, whose other half is the difference
-                halves = sums, before._sums[:, 0] - sums
-                sums = np.stack(halves if side == 0 else halves[::-1], axis=1).reshape(-1, *sums.shape[1:])
-            by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[1:])
+            if before is not None and side is not None:  # each is one half of a cell, whose other half is the difference
+                one, sums = sums, np.empty((len(sums), 2, *sums.shape[1:]), dtype=np.int64)
+                sums[:, side] = one
+                np.subtract(before._sums[:, 0], one, out=sums[:, 1 - side])
+            by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[-2:])
             return Round(
                 rule, by_cell, layout.offsets(offsets), splits, self._charge, self._randomness, of, tuple(cuts)
             )

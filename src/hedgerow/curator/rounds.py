@@ -62,9 +62,9 @@ class Cut:
         return bool(np.array_equal(self.side, Cut.at(self.by, self.code, len(self.side), ordered=ordered).side))
 
     @property
-    def larger_side(self) -> int:
-        """The side of more codes."""
-        return int(2 * self.side.sum() > len(self.side))
+    def smaller_side(self) -> int:
+        """The side of fewer codes."""
+        return int(2 * self.side.sum() <= len(self.side))
 
 
 def cells_of(cuts: Sequence[Cut]) -> Cells:
@@ -216,7 +216,7 @@ class Round:
         moves the scores of one cell only, so the selections of all cells together cost what one costs. Every cell selects, also
         one without records.
         """
-        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, np.int32)
+        by_code, group = self._by_code[..., : self._rule.scored], frozen_copy(group, group.dtype)
         cells, features = len(by_code), len(self._offsets) - 1
         of_groups = group.shape[1:] == by_code.shape[:2] and group.min() >= 0
         if not of_groups or not penalty.shape == offered.shape == (len(group), cells, features):

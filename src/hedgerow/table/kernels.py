@@ -11,6 +11,8 @@ import numpy as np
 
 from hedgerow.arrays import compiled
 
+TILE = 1 << 13  # records that ``pack_some`` processes at once, whose codes fit the cache
+
 
 @compiled
 def histogram(codes, labels, weights, starts, first, last, offsets, out):
@@ -181,28 +183,30 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, kept_side, part,
     OUT row (pairs,) int64 for its own use.
     INOUT part (records,), packed (cells / 2, codes, pairs) int64.
     """
-    features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
-    _write_cells(codes, cut_by, cut_side, part)
-    kept, count = np.empty(len(part), dtype=np.uint32), np.uint64(0)
-    for record in range(np.uint64(codes.shape[0])):
-        kept[count] = record
-        count += np.uint64((part[record] & 1) == kept_side)
-    for i in range(count):
-        record = np.uint64(kept[i])
-        own = np.uint64(part[record]) >> np.uint64(1)
-        if used == 1:
-            one = np.int64(channels[record, 0])
-            for feature in range(features):
-                packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += one
-            continue
-        for pair in range(pairs):
-            row[pair] = np.int64(channels[record, pair]) << 32
-            if pairs + pair < used:
-                row[pair] += np.int64(channels[record, pairs + pair])
-        for feature in range(features):
-            code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+    features, pairs, records = np.uint64(codes.shape[1]), packed.shape[2], len(part)
+    kept = np.empty(min(TILE, records), dtype=np.uint32)
+    for begin in range(0, records, TILE):
+        end, count = min(begin + TILE, records), np.uint64(0)
+        _write_cells(codes[begin:end], cut_by, cut_side, part[begin:end])
+        for record in range(np.uint64(begin), np.uint64(end)):
+            kept[count] = record
+            count += np.uint64((part[record] & 1) == kept_side)
+        for i in range(count):
+            record = np.uint64(kept[i])
+            own = np.uint64(part[record]) >> np.uint64(1)
+            if used == 1:
+                one = np.int64(channels[record, 0])
+                for feature in range(features):
+                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += one
+                continue
             for pair in range(pairs):
-                packed[own, code, pair] += row[pair]
+                row[pair] = np.int64(channels[record, pair]) << 32
+                if pairs + pair < used:
+                    row[pair] += np.int64(channels[record, pairs + pair])
+            for feature in range(features):
+                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+                for pair in range(pairs):
+                    packed[own, code, pair] += row[pair]
 
 
 @compiled

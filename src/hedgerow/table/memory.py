@@ -201,6 +201,8 @@ class MemoryTable:
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         if step < 1:
             raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
+        if kept and again and used == 1 and layout.side is not None:  # nothing is computed of a block beforehand
+            step = max(len(self), 1)
         parts: list[Integers] = []
 
         def work(rows: slice) -> None:
@@ -243,7 +245,9 @@ class MemoryTable:
 
         for_slices(len(self._labels), work)
         self._seen = Seen(seen.part, known_channels, seen.cells if layout.whole else cells, known_rule)
-        return sum(parts[1:], parts[0]) if parts else np.zeros((*shape, used), dtype=np.int64)
+        for other in parts[1:]:
+            parts[0] += other
+        return parts[0] if parts else np.zeros((*shape, used), dtype=np.int64)
 
     def margins(self, columns: int | None = None) -> npt.NDArray[np.int32]:
         """Return the margins, which are zeros before the first votes. All rules and votes of a table use as many columns."""

@@ -488,11 +488,11 @@ class PairRound(CellRound):
         if not len(by):
             return []
         groups = [of_first[fit.offsets[j] : fit.offsets[j + 1]] for j in by.tolist()]
-        splits = Splits(by.tolist(), groups, fit.numeric[by].tolist())
+        splits = Splits(by.tolist(), groups, fit.numeric[by].tolist(), of_second)
         answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), [], splits, halvings=halvings)
         error = SAMPLING_PENALTY * self.sampling_error(fit, halvings)
         penalty = error * np.sqrt(2 / np.pi * count[by, None] * of_other)
-        number = answers.select_pair(self.selection, of_second, whole(penalty))
+        number = answers.select_pair(self.selection, whole(penalty))
         chosen, group = int(by[number]), groups[number]
         return [Cut(chosen, group >> digit & 1) for digit in reversed(range(int(group.max()).bit_length()))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, repeat
+from itertools import repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ def check_cuts(
         for by, group in zip(splits.by, splits.group, strict=False):
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
+        if splits.merged is not None:
+            sound = sound and splits.merged.shape == (sum(codes),) and int(splits.merged.min()) >= 0
+            sound = sound and bool((np.maximum.reduceat(splits.merged, offsets[:-1]) < codes).all())
     if not sound:
         raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
@@ -91,12 +94,16 @@ class Splits:
     # for each, the group of each code (codes,), from 0 on: cuts are between groups
     group: Sequence[Integers]
     ordered: Sequence[bool]  # for each, whether a cut has all groups up to one on its first side, or that group alone
+    # (codes of all features,): the number of each code, from 0 on, by which the other feature's sums are divided; None: its own
+    merged: Integers | None = None
 
     def __post_init__(self) -> None:
         # Read-only copies: a round answers by what was checked when it began.
         object.__setattr__(self, "by", tuple(self.by))
         object.__setattr__(self, "group", tuple(map(frozen_copy, self.group, repeat(np.int64))))
         object.__setattr__(self, "ordered", tuple(self.ordered))
+        if self.merged is not None:
+            object.__setattr__(self, "merged", frozen_copy(self.merged, np.int64))
 
     @lazy
     def starts(self) -> Integers:
@@ -107,7 +114,7 @@ class Splits:
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
-        return CodeGroups(np.array(self.by, dtype=np.int64), together)
+        return CodeGroups(np.array(self.by, dtype=np.int64), together, self.merged)
 
     def __len__(self) -> int:
         return int(self.starts[-1]) - len(self.by)
@@ -228,25 +235,20 @@ class Round:
         chosen: Integers = self._randomness.draw(mechanism, *by_cell)
         return chosen // features, chosen % features
 
-    def select_pair(self, mechanism: Selection, group: Integers, penalty: Integers) -> int:
+    def select_pair(self, mechanism: Selection, penalty: Integers) -> int:
         """Select a pair of features, and return the place of its first one among the features of the splits.
 
-        Two groups of codes, one of each feature, make a cell. The score of a pair is the sum over its cells of the absolute
-        scored sums, less ``penalty`` (features of splits, features), which is public. The splits have the groups of the first
-        feature, and ``group`` (codes of all features,) has the group of each code of the second.
+        Two groups of codes, one of each feature, make a cell: a group of the splits, and what they merge of the second feature. The
+        score of a pair is the sum over its cells of the absolute scored sums, less ``penalty`` (features of splits, features),
+        which is public.
         """
-        splits, group = self._splits, frozen_copy(group, np.int32)
-        features = len(self._offsets) - 1
-        if splits is None or group.shape != (self._offsets[-1],) or group.min() < 0 or features < 2:
-            raise ConfigurationError("a pair needs splits, another feature, and a group of each code, from 0 on.")
+        splits, features = self._splits, len(self._offsets) - 1
+        if splits is None or features < 2:
+            raise ConfigurationError("a pair needs splits, and another feature.")
         self._check(mechanism)
-        scores = np.empty((len(splits.by), features), dtype=np.int64)
-        for own, (first, last) in zip(scores, pairwise(splits.starts.tolist()), strict=True):
-            sums = self._sums[:, first:last, :, : self._rule.scored].reshape(-1, len(group), self._rule.scored)
-            of_groups = np.zeros((1, len(sums), features), dtype=np.int64)
-            ways = np.ascontiguousarray(np.broadcast_to(group, (1, len(sums), len(group))))
-            kernels.add_group_scores(np.ascontiguousarray(sums), ways, self._offsets, int(group.max()) + 1, of_groups)
-            own[:] = of_groups[0].sum(axis=0)
+        by_group = np.abs(self._sums[..., : self._rule.scored]).sum(axis=(0, 3))
+        of_pairs = np.add.reduceat(by_group, self._offsets[:-1], axis=1)
+        scores = np.add.reduceat(of_pairs, splits.starts[:-1], axis=0)
         may = np.array(splits.by)[:, None] != np.arange(features)
         drawn = self._randomness.draw(mechanism, (scores - penalty).reshape(1, -1), may.reshape(1, -1))
         return int(drawn[0]) // features

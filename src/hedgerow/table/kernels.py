@@ -136,16 +136,16 @@ def _write_cells(codes, cut_by, cut_side, part):
 
 
 @compiled
-def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
-    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
+def pack(codes, merged, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
+    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + merged code] for every feature.
 
     A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. For each p the record is added to
     the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p
     are processed one after another, so that the parts of each stay in the cache.
     Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
     is in the lower half. If there is only one channel, the integer is its sum.
-    IN codes (records, features), channels (records, channels), offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
-    codes), by (partitions,), group (partitions, codes).
+    IN codes merged (records, features): cuts and groups read ``codes``; channels (records, channels), offsets (features + 1,),
+    cut_by (cuts,), cut_side (cuts, codes), by (partitions,), group (partitions, codes).
     OUT row (pairs,) int64 for its own use.
     INOUT part (records,), unsigned: then the cell; packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed
     2**31 - 1 in absolute value.
@@ -162,14 +162,14 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, 
                 if used == 2:
                     both = (both << 32) + np.int64(channels[record, 1])
                 for feature in range(features):
-                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
+                    packed[own, np.uint64(offsets[feature]) + np.uint64(merged[record, feature]), np.uint64(0)] += both
                 continue
             for pair in range(pairs):
                 row[pair] = np.int64(channels[record, pair]) << 32
                 if pairs + pair < used:
                     row[pair] += np.int64(channels[record, pairs + pair])
             for feature in range(features):
-                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+                code = np.uint64(offsets[feature]) + np.uint64(merged[record, feature])
                 for pair in range(pairs):
                     packed[own, code, pair] += row[pair]
 

@@ -186,6 +186,7 @@ class MemoryTable:
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
+        into = None if groups.merged is None else groups.merged.astype(self._codes.dtype)
         seen, self._seen = self._seen, None  # the handler of a signal scans with its own
         if seen is None:
             seen = Seen(np.zeros(len(self), dtype=np.uint32), np.empty((len(self), 0), dtype=np.int32))
@@ -237,7 +238,10 @@ class MemoryTable:
                 elif layout.side is not None:
                     kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.side, own, row, packed)
                 else:
-                    kernels.pack(codes, channels, used, offsets, *parts_of, own, row, packed)
+                    merged = codes if into is None else codes.copy()
+                    if into is not None:
+                        kernels.merge(merged, self.offsets, into)
+                    kernels.pack(codes, merged, channels, used, offsets, *parts_of, own, row, packed)
                 unpacked += len(codes)
             if used > 1:
                 kernels.unpack(packed, out)

@@ -88,6 +88,9 @@ class CodeGroups:
     # (partitions, codes): The group of each of the feature's codes. Groups of different partitions have different
     # numbers, from 0 on. Columns beyond a feature's codes are not read
     group: Integers
+    # (codes of all features,): for each code the number, from 0 on, by which its feature's sums are divided in these partitions;
+    # None: each code by itself
+    merged: Integers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,8 @@ class Layout:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
+        if self.groups is not None and self.groups.merged is not None:
+            return np.concatenate(([0], np.cumsum(np.maximum.reduceat(self.groups.merged, offsets[:-1]) + 1)))
         return offsets if self.bins is None else np.array([0, int(self.bins.group.max()) + 1])
 
     @property

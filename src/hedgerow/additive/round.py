@@ -255,7 +255,7 @@ class OneRound:
     def draws(self) -> int:
         return (1 << self.cuts) * self.most_codes * self.loss.channels
 
-    @property
+    @lazy
     def event(self) -> Event:
         selected = self.selection.event("cut, or candidate, of a round", "absolute gradients summed over its cells")
         measured = self.noise.event("gradients and curvatures of the candidate's cells", draws=self.draws)
@@ -373,7 +373,7 @@ class TurnRound(OneRound):
     def noise(self) -> Noise:
         return self.budget.noise_for(self.loss.l1, self.loss.l2_squared)
 
-    @property
+    @lazy
     def event(self) -> Event:
         return self.noise.event("gradients and curvatures of a feature whose turn it is", draws=self.draws)
 
@@ -405,7 +405,7 @@ class CellRound(OneRound):
     def choice(self) -> Selection:
         return self.selecting(self.selection_share / 2)
 
-    @property
+    @lazy
     def event(self) -> Event:
         gradients = "absolute gradients summed over its cells"
         cut = self.selection.event("cut of a round", gradients)

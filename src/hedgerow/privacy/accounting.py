@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import groupby
-from operator import add
 from typing import Any, Literal, cast, get_args
 
 from scipy.optimize import minimize_scalar
@@ -289,6 +288,7 @@ def mu_squared_of_pure(epsilon: Fraction, *, ranged: bool) -> Fraction:
     return Fraction((2 * -float(ndtri(1 / (1 + math.exp(e))))) ** 2 * (1 + CONCENTRATED_GUARD))
 
 
+@lru_cache(maxsize=64)
 def joint_mu_squared(event: SelectAndMeasure) -> Fraction:
     selected, measured = event.squares
     return JOINT_FACTORS[event.ratio] * selected + max(measured, event.ratio * selected)
@@ -382,6 +382,10 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
     return -negative_rho(float(best.x))
 
 
+def _sum(a: Fraction, b: Fraction) -> Fraction:
+    return a + b if a and b else a or b  # fractions are slow
+
+
 @dataclass(frozen=True)
 class Cost:
     """The cost of a plan when one record is added or removed: exact sums, and what is approximate.
@@ -410,7 +414,7 @@ class Cost:
         """Parallel composition: the larger of each sum counts. All approximate draws count, and all thresholds."""
         return self.__add__(other, max)
 
-    def __add__(self, other: Cost, join: Callable[[Any, Any], Any] = add) -> Cost:
+    def __add__(self, other: Cost, join: Callable[[Any, Any], Any] = _sum) -> Cost:
         """Sequential composition, where the later plan may be chosen by what the earlier released."""
         thresholds, holds_for = self.thresholds, self.thresholds_for
         if other.thresholds:
@@ -418,7 +422,7 @@ class Cost:
             thresholds += other.thresholds
         return Cost(
             join(self.epsilon, other.epsilon),
-            join(self.mu_squared, other.mu_squared) if other.mu_squared else self.mu_squared,  # fractions are slow
+            join(self.mu_squared, other.mu_squared),
             join(self.total_mu_squared, other.total_mu_squared),
             join(self.rho, other.rho),
             self.draws + other.draws,

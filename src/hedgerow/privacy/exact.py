@@ -76,7 +76,7 @@ class Dyadic(NamedTuple):
 
     @property
     def fraction(self) -> Fraction:
-        return self.numerator / Fraction(2) ** self.bits
+        return Fraction(self.numerator << max(-self.bits, 0), 1 << max(self.bits, 0))
 
 
 def dyadic_below(value: Fraction, *, digits: int, bits: int) -> Dyadic:

@@ -16,7 +16,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.estimate import TINY, Estimate, Measured, Visits, estimated, steps_by_cell
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
-from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
+from hedgerow.curator import Candidate, Cut, Pairs, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
 from hedgerow.mechanisms.noise import SCALE_BITS
@@ -487,13 +487,12 @@ class PairRound(CellRound):
         by = by[np.argsort(-fit.effects[by], kind="stable")][: MAX_SCAN_SUMS // int(fit.offsets[-1] << digits)]
         if not len(by):
             return []
-        groups = [of_first[fit.offsets[j] : fit.offsets[j + 1]] for j in by.tolist()]
-        splits = Splits(by.tolist(), groups, fit.numeric[by].tolist(), of_second)
-        answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), [], splits, halvings=halvings)
+        pairs = Pairs(by.tolist(), of_first, of_second, fit.offsets)
+        answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), pairs=pairs, halvings=halvings)
         error = SAMPLING_PENALTY * self.sampling_error(fit, halvings)
         penalty = error * np.sqrt(2 / np.pi * count[by, None] * of_other)
-        number = answers.select_pair(self.selection, whole(penalty))
-        chosen, group = int(by[number]), groups[number]
+        chosen = int(by[answers.select_pair(self.selection, whole(penalty))])
+        group = of_first[fit.offsets[chosen] : fit.offsets[chosen + 1]]
         return [Cut(chosen, group >> digit & 1) for digit in reversed(range(int(group.max()).bit_length()))]
 
 

@@ -13,11 +13,15 @@ from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Basis, DiscreteGaussian, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
-from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Sums, kernels
+from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, CodePairs, Layout, Sums, kernels
 
 
 def check_cuts(
-    cuts: Sequence[Cut], splits: Splits | None, offsets: npt.NDArray[np.int64], bins: CellBins | None = None
+    cuts: Sequence[Cut],
+    splits: Splits | None,
+    offsets: npt.NDArray[np.int64],
+    bins: CellBins | None = None,
+    pairs: Pairs | None = None,
 ) -> None:
     codes = np.diff(offsets).tolist()
     sound = bins is None or (
@@ -34,9 +38,13 @@ def check_cuts(
         for by, group in zip(splits.by, splits.group, strict=False):
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
-        if splits.merged is not None:
-            sound = sound and splits.merged.shape == (sum(codes),) and int(splits.merged.min()) >= 0
-            sound = sound and bool((np.maximum.reduceat(splits.merged, offsets[:-1]) < codes).all())
+    if pairs is not None:
+        sound = sound and np.array_equal(pairs.offsets, offsets) and len(codes) > 1
+        sound = sound and len(set(pairs.by)) == len(pairs.by) > 0 and set(pairs.by) <= set(range(len(codes)))
+        for group in (pairs.first, pairs.second):
+            sound = sound and group.shape == (sum(codes),) and int(group.min()) >= 0
+            falls = np.flatnonzero(np.diff(group) < 0) + 1
+            sound = sound and bool(np.isin(falls, offsets).all())
     if not sound:
         raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
@@ -94,16 +102,12 @@ class Splits:
     # for each, the group of each code (codes,), from 0 on: cuts are between groups
     group: Sequence[Integers]
     ordered: Sequence[bool]  # for each, whether a cut has all groups up to one on its first side, or that group alone
-    # (codes of all features,): the number of each code, from 0 on, by which the other feature's sums are divided; None: its own
-    merged: Integers | None = None
 
     def __post_init__(self) -> None:
         # Read-only copies: a round answers by what was checked when it began.
         object.__setattr__(self, "by", tuple(self.by))
         object.__setattr__(self, "group", tuple(map(frozen_copy, self.group, repeat(np.int64))))
         object.__setattr__(self, "ordered", tuple(self.ordered))
-        if self.merged is not None:
-            object.__setattr__(self, "merged", frozen_copy(self.merged, np.int64))
 
     @lazy
     def starts(self) -> Integers:
@@ -114,7 +118,7 @@ class Splits:
         together = np.zeros((len(self.by), max(map(len, self.group))), dtype=np.int64)
         for row, group, start in zip(together, self.group, self.starts[:-1].tolist(), strict=True):
             row[: len(group)] = group + start
-        return CodeGroups(np.array(self.by, dtype=np.int64), together, self.merged)
+        return CodeGroups(np.array(self.by, dtype=np.int64), together)
 
     def __len__(self) -> int:
         return int(self.starts[-1]) - len(self.by)
@@ -147,6 +151,54 @@ class Splits:
 
 
 @dataclass(frozen=True, eq=False)
+class Pairs:
+    """Every feature of ``by`` as a first one, with every other feature as a second one, in groups of their codes."""
+
+    by: Sequence[int]
+    first: Integers  # (codes of all features,): the group of each code of a first feature, which never falls from code to code
+    second: Integers  # likewise of a second feature
+    offsets: Integers  # (features + 1,)
+
+    def __post_init__(self) -> None:
+        # Read-only copies: a round answers by what was checked when it began.
+        object.__setattr__(self, "by", tuple(self.by))
+        for name in ("first", "second", "offsets"):
+            object.__setattr__(self, name, frozen_copy(getattr(self, name), np.int64))
+
+    def _begins(self, group: Integers) -> Truth:
+        begins = np.diff(group, prepend=-1) != 0
+        begins[self.offsets[:-1]] = True
+        return begins
+
+    @lazy
+    def codes(self) -> CodePairs:
+        order = np.array([*self.by, *np.setdiff1d(np.arange(len(self.offsets) - 1), self.by)], dtype=np.int64)
+        begins = self._begins(self.first) | self._begins(self.second)
+        counts, before = (
+            np.add.reduceat(begins.astype(np.int64), self.offsets[:-1]),
+            np.empty(len(order), dtype=np.int64),
+        )
+        before[order] = np.cumsum(counts[order]) - counts[order]
+        place = np.cumsum(begins)
+        number = place + np.repeat(before - place[self.offsets[:-1]], np.diff(self.offsets))
+        return CodePairs(order, len(self.by), number, int(counts[list(self.by)].sum()))
+
+    def scores(self, sums: Integers) -> Integers:
+        """Return, of sums by ``codes``, the absolute ones over the groups of each pair, (by, features)."""
+        codes, by_group, first_groups = self.codes, sums.copy(), []
+        by_group[:, : len(sums)] += np.swapaxes(
+            sums[:, : len(sums)], 0, 1
+        )  # of two features in ``by`` either may be the first
+        for axis, group in enumerate((self.first, self.second)):
+            starts, of_features = (np.sort(codes.number[place]) for place in (self._begins(group), self.offsets[:-1]))
+            starts, of_features = (each[each < sums.shape[axis]] for each in (starts, of_features))
+            by_group = np.add.reduceat(by_group, starts, axis=axis)
+            first_groups.append(np.searchsorted(starts, of_features))
+        of_rows = np.add.reduceat(np.abs(by_group).sum(axis=2), first_groups[0], axis=0)
+        return np.asarray(np.add.reduceat(of_rows, first_groups[1], axis=1)[:, np.argsort(codes.order)])
+
+
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """The result of a selection: the bins of a feature in each cell, or on both sides of split ``number`` in each cell."""
 
@@ -171,9 +223,12 @@ class Round:
     _randomness: Randomness = field(repr=False)
     _of: tuple[object, ...] = field(default=(), repr=False)  # the origin of the sums, beside the cuts
     _cuts: tuple[Cut, ...] = field(default=(), repr=False)
+    _pairs: Pairs | None = field(default=None, repr=False)
 
     @property
     def _by_code(self) -> Integers:
+        if self._pairs is not None:
+            raise ConfigurationError("a round of pairs only selects pairs; open another one.")
         return np.asarray(self._sums[:, 0]) if self._splits is None else self._splits.whole(self._sums)
 
     def select_cut(
@@ -236,20 +291,17 @@ class Round:
         return chosen // features, chosen % features
 
     def select_pair(self, mechanism: Selection, penalty: Integers) -> int:
-        """Select a pair of features, and return the place of its first one among the features of the splits.
+        """Select a pair of features, and return the place of its first one in ``Pairs.by``.
 
-        Two groups of codes, one of each feature, make a cell: a group of the splits, and what they merge of the second feature. The
-        score of a pair is the sum over its cells of the absolute scored sums, less ``penalty`` (features of splits, features),
-        which is public.
+        Two groups of codes, one of each feature, make a cell. The score of a pair is the sum over its cells of the absolute
+        scored sums, less ``penalty`` (first features, features), which is public.
         """
-        splits, features = self._splits, len(self._offsets) - 1
-        if splits is None or features < 2:
-            raise ConfigurationError("a pair needs splits, and another feature.")
+        pairs, features = self._pairs, len(self._offsets) - 1
+        if pairs is None:
+            raise ConfigurationError("this round has no pairs; open a round with pairs.")
         self._check(mechanism)
-        by_group = np.abs(self._sums[..., : self._rule.scored]).sum(axis=(0, 3))
-        of_pairs = np.add.reduceat(by_group, self._offsets[:-1], axis=1)
-        scores = np.add.reduceat(of_pairs, splits.starts[:-1], axis=0)
-        may = np.array(splits.by)[:, None] != np.arange(features)
+        scores = pairs.scores(self._sums[0, ..., : self._rule.scored])
+        may = np.array(pairs.by)[:, None] != np.arange(features)
         drawn = self._randomness.draw(mechanism, (scores - penalty).reshape(1, -1), may.reshape(1, -1))
         return int(drawn[0]) // features
 

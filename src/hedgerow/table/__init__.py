@@ -24,6 +24,7 @@ from hedgerow.table.table import (
     ChannelRule,
     ClassCounts,
     CodeGroups,
+    CodePairs,
     Frontier,
     Histogram,
     Layout,

@@ -12,6 +12,7 @@ import numpy as np
 from hedgerow.arrays import compiled
 
 TILE = 1 << 13  # records that ``pack_some`` processes at once, whose codes fit the cache
+PAIR_TILE = 1 << 10  # the same of ``add_pairs``
 
 
 @compiled
@@ -136,16 +137,16 @@ def _write_cells(codes, cut_by, cut_side, part):
 
 
 @compiled
-def pack(codes, merged, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
-    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + merged code] for every feature.
+def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
+    """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
     A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. For each p the record is added to
     the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p
     are processed one after another, so that the parts of each stay in the cache.
     Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
     is in the lower half. If there is only one channel, the integer is its sum.
-    IN codes merged (records, features): cuts and groups read ``codes``; channels (records, channels), offsets (features + 1,),
-    cut_by (cuts,), cut_side (cuts, codes), by (partitions,), group (partitions, codes).
+    IN codes (records, features), channels (records, channels), offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
+    codes), by (partitions,), group (partitions, codes).
     OUT row (pairs,) int64 for its own use.
     INOUT part (records,), unsigned: then the cell; packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed
     2**31 - 1 in absolute value.
@@ -162,14 +163,14 @@ def pack(codes, merged, channels, used, offsets, cut_by, cut_side, by, group, n_
                 if used == 2:
                     both = (both << 32) + np.int64(channels[record, 1])
                 for feature in range(features):
-                    packed[own, np.uint64(offsets[feature]) + np.uint64(merged[record, feature]), np.uint64(0)] += both
+                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
                 continue
             for pair in range(pairs):
                 row[pair] = np.int64(channels[record, pair]) << 32
                 if pairs + pair < used:
                     row[pair] += np.int64(channels[record, pairs + pair])
             for feature in range(features):
-                code = np.uint64(offsets[feature]) + np.uint64(merged[record, feature])
+                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
                 for pair in range(pairs):
                     packed[own, code, pair] += row[pair]
 
@@ -207,6 +208,38 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, kept_side, part,
                 code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
                 for pair in range(pairs):
                     packed[own, code, pair] += row[pair]
+
+
+@compiled
+def add_pairs(codes, channels, used, order, n_first, offsets, number, out):
+    """Add the first ``used`` channels of every record to out[number of one code, number of the other] for every two features.
+
+    One of them is among the first ``n_first`` features in ``order``, and the other is later. Two first ones are processed at once.
+    IN codes (records, features), channels (records, channels), order (features,), offsets (features + 1,), number (codes of all
+    features,).  INOUT out (numbers of the first features, numbers, channels) int64.
+    """
+    features, records = np.uint64(len(order)), np.uint64(len(codes))
+    numbers = np.empty((PAIR_TILE, len(order)), dtype=np.uint32)
+    for begin in range(np.uint64(0), records, np.uint64(PAIR_TILE)):
+        rows = min(np.uint64(PAIR_TILE), records - begin)
+        for row in range(rows):
+            for place in range(features):
+                feature = np.uint64(order[place])
+                numbers[row, place] = number[np.uint64(offsets[feature]) + np.uint64(codes[begin + row, feature])]
+        for first in range(np.uint64(0), np.uint64(n_first), np.uint64(2)):
+            second = min(
+                first + np.uint64(1), np.uint64(n_first - 1)
+            )  # the same one, if it is the last: then 0 is added
+            for channel in range(used):
+                for row in range(rows):
+                    of_first, of_second = np.uint64(numbers[row, first]), np.uint64(numbers[row, second])
+                    one = np.int64(channels[begin + row, channel])
+                    other = one if second > first else np.int64(0)
+                    out[of_first, of_second, channel] += other
+                    for place in range(second + np.uint64(1), features):
+                        at = np.uint64(numbers[row, place])
+                        out[of_first, at, channel] += one
+                        out[of_second, at, channel] += other
 
 
 @compiled

@@ -186,7 +186,6 @@ class MemoryTable:
         offsets = layout.offsets(self.offsets)
         shape = layout.n_parts, int(offsets[-1])
         groups, cells = NO_GROUPS if layout.groups is None else layout.groups, layout.cells
-        into = None if groups.merged is None else groups.merged.astype(self._codes.dtype)
         seen, self._seen = self._seen, None  # the handler of a signal scans with its own
         if seen is None:
             seen = Seen(np.zeros(len(self), dtype=np.uint32), np.empty((len(self), 0), dtype=np.int32))
@@ -235,13 +234,13 @@ class MemoryTable:
                 if layout.bins is not None:
                     of_cells = layout.bins.feature, layout.bins.group
                     kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
+                elif layout.pairs is not None:
+                    order, n_first, number = layout.pairs.order, layout.pairs.n_first, layout.pairs.number
+                    kernels.add_pairs(codes, channels, used, order, n_first, self.offsets, number, out)
                 elif layout.side is not None:
                     kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.side, own, row, packed)
                 else:
-                    merged = codes if into is None else codes.copy()
-                    if into is not None:
-                        kernels.merge(merged, self.offsets, into)
-                    kernels.pack(codes, merged, channels, used, offsets, *parts_of, own, row, packed)
+                    kernels.pack(codes, channels, used, offsets, *parts_of, own, row, packed)
                 unpacked += len(codes)
             if used > 1:
                 kernels.unpack(packed, out)

@@ -88,9 +88,6 @@ class CodeGroups:
     # (partitions, codes): The group of each of the feature's codes. Groups of different partitions have different
     # numbers, from 0 on. Columns beyond a feature's codes are not read
     group: Integers
-    # (codes of all features,): for each code the number, from 0 on, by which its feature's sums are divided in these partitions;
-    # None: each code by itself
-    merged: Integers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +97,24 @@ class CellBins:
 
 
 @dataclass(frozen=True, eq=False)
+class CodePairs:
+    """Sums are by two codes of one record: one of a feature that is among the first ``n_first``, the other of one later in order."""
+
+    order: Integers  # (features,)
+    n_first: int
+    # (codes of all features,): their numbers from 0 on, one feature's after the other's in that order. Codes may share a number
+    number: Integers
+    n_parts: int  # how many numbers the first features have
+
+
+@dataclass(frozen=True, eq=False)
 class Layout:
     """What divides sums of channels, besides the codes of each feature.
 
     ``cells`` are those of released cuts, ``groups`` partitions within each cell. With a ``side`` only records on that side of the
     last cut are added up, in the cells of the cuts before; this excludes groups and bins. With ``bins`` sums are by the groups of
     one feature's codes in each cell. With ``whole`` all records are added up as if they had one code; this excludes cells and
-    groups. All three take a fraction of the time.
+    groups. All three take a fraction of the time. ``pairs`` exclude all others.
     """
 
     cells: Cells = UNCUT
@@ -114,17 +122,20 @@ class Layout:
     whole: bool = False
     bins: CellBins | None = None
     side: int | None = None
+    pairs: CodePairs | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""
         if self.whole:
             return np.arange(2)
-        if self.groups is not None and self.groups.merged is not None:
-            return np.concatenate(([0], np.cumsum(np.maximum.reduceat(self.groups.merged, offsets[:-1]) + 1)))
+        if self.pairs is not None:
+            return np.array([0, int(self.pairs.number.max()) + 1])
         return offsets if self.bins is None else np.array([0, int(self.bins.group.max()) + 1])
 
     @property
     def n_parts(self) -> int:
+        if self.pairs is not None:
+            return self.pairs.n_parts
         cells = self.cells.n_cells if self.side is None else self.cells.n_cells // 2
         return cells * (1 if self.groups is None else int(self.groups.group.max()) + 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ from hedgerow.curator import (
     Cut,
     ModelScores,
     Nodes,
+    Pairs,
     Queryable,
     Release,
     Round,
@@ -93,6 +95,7 @@ QUESTIONS = {
     "model_scores": lambda c, r: c.answer(ModelScores(r), PermuteAndFlip(HALF, 1)),
 }
 SELECTION = PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1)
+PAIRS = Pairs([0, 1], np.zeros(4), np.zeros(4), np.array([0, 2, 4]))
 ON_B, SPLITS = Cut(1, np.array([0, 1])), Splits([0], [np.arange(2)], [False])
 
 
@@ -105,9 +108,7 @@ OF_ALL = {
     "select_cut": lambda asked: asked.select_cut(SELECTION, [False, False], np.ones(4, dtype=np.bool_)),
     "select": lambda asked: asked.select(SELECTION, np.zeros((2, 2), dtype=np.int64)),
     "select_by_cell": lambda asked: select_by_cell(asked, len(asked._sums)),
-    "select_pair": lambda asked: asked.select_pair(
-        SELECTION, np.zeros(4, dtype=np.int64), np.zeros((1, 2), dtype=np.int64)
-    ),
+    "select_pair": lambda asked: replace(asked, _pairs=PAIRS).select_pair(SELECTION, np.zeros((2, 2), dtype=np.int64)),
     "sums": lambda asked: asked.sums(Candidate(1, 0, SPLITS.cut(0)), Geometric(HALF, GRADIENTS.l1)),
     "whole_sums": lambda asked: asked.whole_sums(Geometric(HALF, GRADIENTS.l1)),
 }

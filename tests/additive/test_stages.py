@@ -306,7 +306,7 @@ def test_a_fit_that_asks_for_more_than_its_plan_is_stopped(bug, delta, monkeypat
 
 def test_a_round_that_does_not_keep_to_its_units_is_made_smaller(monkeypatch):
     """A mechanism whose cost grows faster than its units: the round's budget falls until it costs no more."""
-    right, rounds, amounts = OneRound.event.fget, plan_of(1).stage, []
+    right, rounds, amounts = OneRound.event.func, plan_of(1).stage, []
 
     def dearer(self):
         event = right(self)

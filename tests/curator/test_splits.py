@@ -24,7 +24,7 @@ from cut_records import (
 )
 
 from hedgerow.additive.losses import Logistic
-from hedgerow.curator import Candidate, Cut, Queryable, Splits, cells_of
+from hedgerow.curator import Candidate, Cut, Pairs, Queryable, Splits, cells_of
 from hedgerow.curator.rounds import cut_scores
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Geometric, PermuteAndFlip, Randomness
@@ -135,27 +135,62 @@ def test_sums_and_scores_are_those_of_a_plain_loop(cuts, splits):
     assert of_cuts.dtype == of_candidates.dtype == np.int64
 
 
-def test_pairs_are_scored_by_the_sums_over_pairs_of_groups_and_the_best_less_its_penalty_is_chosen():
-    codes, labels = records(300)
-    asked = opened(codes, labels, (), SPLITS)
-    channels = RULE(np.zeros((300, 1), dtype=np.int32), labels)[:, : RULE.scored]
-    group = np.concatenate([np.arange(n) // 2 for n in N_CODES])
-    expected = np.zeros((len(SPLITS.by), 4), dtype=np.int64)
-    for (p, first), j in product(enumerate(SPLITS.by), range(4)):
+FIRST = np.concatenate([np.arange(n) // 3 for n in N_CODES])
+SECOND = np.concatenate([np.arange(n) // 2 + 5 for n in N_CODES])
+
+
+def opened_pairs(codes, labels, *pairs, **kind):
+    curator = Queryable(MemoryTable(codes, labels, N_CODES, 2), Fraction(10**4), Unnoisy())
+    return curator.open_round(RULE, pairs=Pairs(*pairs), **kind)
+
+
+@pytest.mark.parametrize("by", [[0], [2, 0], [3, 1, 0], [1, 3, 2, 0]])
+def test_pairs_are_scored_by_the_sums_over_pairs_of_groups_and_the_best_less_its_penalty_is_chosen(by):
+    codes, labels = records(2500)  # more than are summed up at once
+    asked = opened_pairs(codes, labels, by, FIRST, SECOND, OFFSETS)
+    channels = RULE(np.zeros((2500, 1), dtype=np.int32), labels)[:, : RULE.scored]
+    expected = np.zeros((len(by), 4), dtype=np.int64)
+    for (p, first), j in product(enumerate(by), range(4)):
         sums = np.zeros((99, 99, RULE.scored), dtype=np.int64)
-        np.add.at(sums, (SPLITS.group[p][codes[:, first]], group[OFFSETS[j] + codes[:, j].astype(int)]), channels)
+        groups = (group[OFFSETS[i] + codes[:, i].astype(int)] for group, i in ((FIRST, first), (SECOND, j)))
+        np.add.at(sums, tuple(groups), channels)
         expected[p, j] = np.abs(sums).sum()
-    penalty = np.arange(8).reshape(2, 4) * 700
-    may = np.array(SPLITS.by)[:, None] != np.arange(4)
+    penalty = np.arange(4 * len(by)).reshape(-1, 4) * 700
+    may = np.array(by)[:, None] != np.arange(4)
     best = int(np.argmax(np.where(may, expected - penalty, -(2**62)))) // 4
-    assert asked.select_pair(SELECTION, group, penalty) == best
-    assert np.array_equal(asked._randomness.scores[-1], (expected - penalty).ravel())
+    assert asked.select_pair(SELECTION, penalty) == best
+    assert np.array_equal(asked._randomness.scores[-1].reshape(-1, 4)[may], (expected - penalty)[may])
     assert np.array_equal(asked._randomness.offered[-1].ravel(), may.ravel())
-    for wrong in (group[1:], group - 1):
-        with pytest.raises(ConfigurationError, match="a group of each code"):
-            asked.select_pair(SELECTION, wrong, penalty)
-    with pytest.raises(ConfigurationError, match="needs splits"):
-        opened(codes, labels).select_pair(SELECTION, group, penalty)
+
+
+def test_a_round_of_pairs_selects_pairs_alone_and_others_select_none():
+    codes, labels = records(30)
+    asked = opened_pairs(codes, labels, [0], FIRST, SECOND, OFFSETS)
+    with pytest.raises(ConfigurationError, match="only selects pairs"):
+        asked.select(SELECTION, penalties(None))
+    with pytest.raises(ConfigurationError, match="has no pairs"):
+        opened(codes, labels).select_pair(SELECTION, np.zeros((1, 4), dtype=np.int64))
+    for kind in ({"cuts": (ON_B,)}, {"splits": SPLITS}, {"whole": True}, {"before": asked}):
+        with pytest.raises(ConfigurationError, match="a round of pairs takes no"):
+            opened_pairs(codes, labels, [0], FIRST, SECOND, OFFSETS, **kind)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ([], FIRST, SECOND, OFFSETS),
+        ([0, 0], FIRST, SECOND, OFFSETS),
+        ([4], FIRST, SECOND, OFFSETS),
+        ([-1], FIRST, SECOND, OFFSETS),
+        ([0], FIRST[1:], SECOND, OFFSETS),
+        ([0], FIRST, SECOND - 6, OFFSETS),
+        ([0], FIRST[::-1], SECOND, OFFSETS),
+        ([0], FIRST, SECOND, OFFSETS[[0, 2, 3, 4]]),
+    ],
+)
+def test_pairs_of_other_features_or_of_groups_out_of_order_are_refused(wrong):
+    with pytest.raises(ConfigurationError, match="build them anew"):
+        opened_pairs(*records(30), *wrong)
 
 
 @pytest.mark.parametrize("channels", [1, 3])

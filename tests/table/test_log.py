@@ -19,6 +19,7 @@ from hedgerow.table import (
     Cells,
     ClassCounts,
     CodeGroups,
+    CodePairs,
     Histogram,
     Layout,
     MemoryTable,
@@ -43,6 +44,8 @@ LAYOUTS = (
     Layout(CUTS, bins=CellBins(np.full(4, 1), np.tile(np.arange(5), (4, 1)))),
     Layout(bins=CellBins(np.array([2]), np.array([[0, 1]]))),
     Layout(CUTS, bins=CellBins(np.arange(4) % 3, np.arange(20).reshape(4, 5) * 7 % 4)),
+    Layout(CUTS, side=1),
+    Layout(pairs=CodePairs(np.array([1, 2, 0]), 2, np.array([4, 5, 5, 0, 0, 1, 1, 1, 2, 3]), 4)),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)
@@ -440,7 +443,7 @@ def test_answers_have_as_many_cells_as_their_questions_say():
         (Sums(Channels()), 10 * 3, True),
         *(
             (Sums(Channels(), None, own), size, True)
-            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6, 48), strict=True)
+            for own, size in zip(LAYOUTS[1:], (120, 120, 480, 60, 6, 48, 60, 72), strict=True)
         ),
     ):
         assert np.prod(query.shape(N_CODES, 3)) == size

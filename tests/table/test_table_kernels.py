@@ -243,6 +243,45 @@ def test_records_on_one_side_of_the_last_cut_are_added_to_the_cells_before_it(
         assert given.is_alone()
 
 
+@cases
+@pytest.mark.parametrize("channels", [1, 3])
+def test_two_features_are_summed_by_the_numbers_of_both_codes(count, n_codes, n_classes, n_nodes, channels):
+    for add_pairs in ways(kernels.add_pairs):
+        given = Given(count, n_codes, n_classes, n_nodes)
+        said, features = given.generator.integers(-9, 10, (count, channels)), len(n_codes)
+        order = given.generator.permutation(features)
+        number = np.empty(sum(n_codes), dtype=np.int64)
+        for j, before in zip(order, np.cumsum([0, *(n_codes[j] for j in order)]).tolist(), strict=False):
+            number[given.offsets[j] : given.offsets[j + 1]] = before + np.arange(n_codes[j]) // 2
+        for n_first in range(1, features + 1):
+            out = given.array((sum(n_codes), sum(n_codes), channels))
+            add_pairs(given.codes, said, channels, order, n_first, given.offsets, number, out)
+            expected = np.zeros_like(out)
+            for code, added in zip(given.codes, said, strict=True):
+                at = number[given.offsets[order] + code[order]]
+                for first in range(n_first):
+                    expected[at[first], at[first + 1 :]] += added
+            assert np.array_equal(out, expected)
+        assert given.is_alone()
+
+
+def test_pairs_of_many_records_are_those_of_their_tiles():
+    codes = np.random.default_rng(0).integers(0, 3, (2 * kernels.PAIR_TILE + 3, 2)).astype(np.uint8)
+    out, number = np.zeros((3, 6, 1), dtype=np.int64), np.arange(6)
+    kernels.add_pairs(codes, np.ones((len(codes), 1)), 1, np.arange(2), 1, np.array([0, 3, 6]), number, out)
+    assert out[:, 3:, 0].ravel().tolist() == np.bincount(codes[:, 0] * 3 + codes[:, 1], minlength=9).tolist()
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_one_side_of_the_last_cut_is_added_up_in_tiles_of_many_records(ordered):
+    codes = np.random.default_rng(0).integers(0, 2, (2 * kernels.TILE + 5, 2)).astype(np.uint8)
+    part, packed = np.zeros(len(codes), dtype=np.uint32), np.zeros((1, 4, 1), dtype=np.int64)
+    cut, side, row = np.array([0]), np.array([[0, 1] if ordered else [1, 0]]), np.zeros(1, dtype=np.int64)
+    kernels.pack_some(codes, np.ones((len(codes), 1)), 1, np.array([0, 2, 4]), cut, side, 1, part, row, packed)
+    kept = codes[side[0][codes[:, 0]] == 1]
+    assert packed[0, :, 0].tolist() == [*np.bincount(kept[:, 0], minlength=2), *np.bincount(kept[:, 1], minlength=2)]
+
+
 def test_cells_go_on_from_those_of_earlier_cuts():
     codes, said = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8), np.array([[5], [7], [9]], dtype=np.int32)
     cut, side, offsets = np.array([1]), np.array([[0, 1]]), np.array([0, 2, 4])

@@ -214,7 +214,7 @@ def pack_some(codes, channels, used, offsets, cut_by, cut_side, kept_side, part,
 def add_pairs(codes, channels, used, order, n_first, offsets, number, out):
     """Add the first ``used`` channels of every record to out[number of one code, number of the other] for every two features.
 
-    One of them is among the first ``n_first`` features in ``order``, and the other is later. Two first ones are processed at once.
+    One of them is among the first ``n_first`` in ``order``, and the other is later. Two first ones are processed at once.
     IN codes (records, features), channels (records, channels), order (features,), offsets (features + 1,), number (codes of all
     features,).  INOUT out (numbers of the first features, numbers, channels) int64.
     """

@@ -98,7 +98,7 @@ class CellBins:
 
 @dataclass(frozen=True, eq=False)
 class CodePairs:
-    """Sums are by two codes of one record: one of a feature that is among the first ``n_first``, the other of one later in order."""
+    """Sums are by two codes of a record: one of a feature that is among the first ``n_first``, one of another, later in order."""
 
     order: Integers  # (features,)
     n_first: int

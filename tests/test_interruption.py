@@ -23,7 +23,6 @@ from hedgerow.curator import (
     Cut,
     ModelScores,
     Nodes,
-    Pairs,
     Queryable,
     Release,
     Round,
@@ -37,7 +36,7 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import AtMost, Budget, Geometric, PermuteAndFlip, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Sequence, cost
 from hedgerow.scores import Gini, Majority, Specializations, multiway
-from hedgerow.table import CellCounts, ClassCounts, Histogram, Sizes
+from hedgerow.table import CellCounts, ClassCounts, Histogram, Pairs, Sizes
 
 HALF, EIGHTH = Fraction(1, 2), Fraction(1, 8)
 TESTS = multiway((2, 2))
@@ -95,7 +94,7 @@ QUESTIONS = {
     "model_scores": lambda c, r: c.answer(ModelScores(r), PermuteAndFlip(HALF, 1)),
 }
 SELECTION = PermuteAndFlip(HALF, 2 * GRADIENTS.scored_l1)
-PAIRS = Pairs([0, 1], np.zeros(4), np.zeros(4), np.array([0, 2, 4]))
+PAIRS = Pairs((0, 1), np.zeros(4), np.zeros(4), np.array([0, 2, 4]))
 ON_B, SPLITS = Cut(1, np.array([0, 1])), Splits([0], [np.arange(2)], [False])
 
 

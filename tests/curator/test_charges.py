@@ -377,7 +377,7 @@ def test_cuts_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_els
         ((cut_by(1, 1, 0, 1),), None),
         ((cut_by(1, 0, 0, 1), cut_by(0, 1, 0)), split_by()),
     ):
-        check_cuts(*fine, offsets)
+        check_cuts(*fine, offsets, None, None)
     for wrong in (
         ((), split_by((-1,), ((0, 1, 1),))),
         ((), split_by((-2,))),
@@ -399,7 +399,7 @@ def test_cuts_are_taken_where_each_record_is_in_one_cell_of_each_and_refused_els
         ((cut_by(0, 0, 1), cut_by(1, 0, 1, -1)), split_by()),
     ):
         with pytest.raises(ConfigurationError, match="other features or codes"):
-            check_cuts(*wrong, offsets)
+            check_cuts(*wrong, offsets, None, None)
 
 
 @pytest.mark.parametrize("index", [np.array([0, 1]), [0, 1], np.array([0, 1], dtype=np.int16)])

@@ -19,11 +19,11 @@ from hedgerow.table import (
     Cells,
     ClassCounts,
     CodeGroups,
-    CodePairs,
     Histogram,
     Layout,
     MemoryTable,
     OutdatedCache,
+    Pairs,
     Partition,
     PartitionedTable,
     Sizes,
@@ -45,7 +45,7 @@ LAYOUTS = (
     Layout(bins=CellBins(np.array([2]), np.array([[0, 1]]))),
     Layout(CUTS, bins=CellBins(np.arange(4) % 3, np.arange(20).reshape(4, 5) * 7 % 4)),
     Layout(CUTS, side=1),
-    Layout(pairs=CodePairs(np.array([1, 2, 0]), 2, np.array([4, 5, 5, 0, 0, 1, 1, 1, 2, 3]), 4)),
+    Layout(pairs=Pairs((1, 2), np.array([0, 1, 1, 4, 4, 5, 5, 5, 6, 7]), np.zeros(10), np.array([0, 3, 8, 10]))),
 )
 INTO = [np.array([0, 0, 1]), np.array([0, 0, 1, 1, 2]), np.array([0, 1])]
 GENERATOR = np.random.default_rng(5)

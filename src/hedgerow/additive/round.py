@@ -16,7 +16,7 @@ from hedgerow.additive import kernels
 from hedgerow.additive.estimate import TINY, Estimate, Measured, Visits, estimated, steps_by_cell
 from hedgerow.additive.losses import Loss
 from hedgerow.arrays import Floats, Integers, Truth, lazy
-from hedgerow.curator import Candidate, Cut, Pairs, Queryable, Round, Splits, cells_of
+from hedgerow.curator import Candidate, Cut, Queryable, Round, Splits, cells_of
 from hedgerow.curator.released_warnings import column_warnings
 from hedgerow.mechanisms import Basis, Budget, Noise, PermuteAndFlip, RoundedNormal, Selection, broad_basis
 from hedgerow.mechanisms.noise import SCALE_BITS
@@ -24,7 +24,7 @@ from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndMeasure
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
-from hedgerow.table import UNCUT, CellBins, Cells
+from hedgerow.table import UNCUT, CellBins, Cells, Pairs
 from hedgerow.texts import short_repr
 
 Codes = npt.NDArray[np.unsignedinteger]
@@ -487,7 +487,7 @@ class PairRound(CellRound):
         by = by[np.argsort(-fit.effects[by], kind="stable")][: MAX_SCAN_SUMS // int(fit.offsets[-1] << digits)]
         if not len(by):
             return []
-        pairs = Pairs(by.tolist(), of_first, of_second, fit.offsets)
+        pairs = Pairs(tuple(by.tolist()), of_first, of_second, fit.offsets)
         answers = curator.open_round(self.loss.scores, fit.pending_terms(halvings), pairs=pairs, halvings=halvings)
         error = SAMPLING_PENALTY * self.sampling_error(fit, halvings)
         penalty = error * np.sqrt(2 / np.pi * count[by, None] * of_other)

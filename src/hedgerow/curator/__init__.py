@@ -11,4 +11,4 @@ from hedgerow.curator.queries import (
     SelectTests,
 )
 from hedgerow.curator.queryable import Queryable
-from hedgerow.curator.rounds import Candidate, Cut, Pairs, Round, Splits, cells_of
+from hedgerow.curator.rounds import Candidate, Cut, Round, Splits, cells_of

@@ -18,7 +18,7 @@ import numpy as np
 from hedgerow.arrays import Integers, Truth, frozen_copy, lazy, without_sizes
 from hedgerow.curator.queries import Nodes, Noisy, Release, check_tests
 from hedgerow.curator.released_warnings import ClassEvidence, class_warnings, column_warnings
-from hedgerow.curator.rounds import Cut, OwnersRound, Pairs, Round, Splits, cells_of, check_cuts
+from hedgerow.curator.rounds import Cut, OwnersRound, Round, Splits, cells_of, check_cuts
 from hedgerow.errors import BudgetExceeded, ConfigurationError
 from hedgerow.mechanisms import Coin, Noise, PassesThreshold, PerRecordCoin, Randomness
 from hedgerow.privacy.accounting import Cost, Event, OneOf, Pure, cost
@@ -35,6 +35,7 @@ from hedgerow.table import (
     Layout,
     MemoryTable,
     OwnersTable,
+    Pairs,
     Query,
     RecordRule,
     RecordVotes,
@@ -218,18 +219,15 @@ class Queryable:
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
         released. With ``bins`` it answers about groups of the codes of one feature in each cell, and accepts no splits. With
-        ``pairs`` it only selects one of these, and accepts no cuts, splits or bins. A
-        ``whole`` round answers about all records together, and accepts neither splits nor cuts. With ``halvings`` it reads only
-        the records of that ``draw_sample``, and their own margins. ``before`` is the round of the same rule and records with all
-        cuts except the last, after which no code or margin changed. Then only one side of the last cut is added up, and the
-        other side is the difference.
+        ``pairs`` it only selects one of these. A ``whole`` round answers about all records together. Both accept no splits and no
+        cuts. With ``halvings`` it reads only the records of that ``draw_sample``, and their margins. ``before`` is the round of
+        the same rule and records with all cuts except the last, after which no code or margin changed. Then only one side of the
+        last cut is added up, and the other side is the difference.
         """
         if (whole and cuts) or ((whole or bins is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts; neither it nor a round with bins takes splits.")
         if pairs is not None and (whole or cuts or splits is not None or bins is not None or before is not None):
-            raise ConfigurationError(
-                "a round of pairs takes no cuts, splits or bins, is not whole, and follows no round."
-            )
+            raise ConfigurationError("a round of pairs takes no cuts, splits, bins or round before, and is not whole.")
         if before is not None and (whole or bins is not None or splits is not None or votes is not None):
             raise ConfigurationError("a round with the round before it takes no votes, splits, bins, and is not whole.")
         with self._lock:
@@ -238,11 +236,13 @@ class Queryable:
                 raise ConfigurationError("no such sample was drawn; call draw_sample first.")
             if bins is not None:  # read-only copies: what is checked is what is read
                 bins = CellBins(frozen_copy(bins.feature, np.int64), frozen_copy(bins.group, np.int64))
+            if pairs is not None:
+                copies = (frozen_copy(each, np.int64) for each in (pairs.first, pairs.second, pairs.offsets))
+                pairs = Pairs(tuple(pairs.by), *copies)
             check_cuts(cuts, splits, table.offsets, bins, pairs)
             groups = None if splits is None else splits.groups
             side = cuts[-1].smaller_side if before is not None and cuts else None
-            code_pairs = None if pairs is None else pairs.codes
-            layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, side=side, pairs=code_pairs)
+            layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, side=side, pairs=pairs)
             with self._scan_of_records() if votes is None else self._change_of_records():
                 offsets = table.offsets  # a signal's handler may have merged codes; from here on it cannot
                 check_cuts(cuts, splits, offsets, bins, pairs)
@@ -259,9 +259,7 @@ class Queryable:
                     draw, ask = (self._charge, self._randomness), table.noisy_sums
                     return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=ask)
                 sums = table.answer(Sums(rule, votes, layout))
-            if (
-                before is not None and side is not None
-            ):  # each is one half of a cell, whose other half is the difference
+            if before is not None and side is not None:  # of each cell one half; the other is the difference
                 one, sums = sums, np.empty((len(sums), 2, *sums.shape[1:]), dtype=np.int64)
                 sums[:, side] = one
                 np.subtract(before._sums[:, 0], one, out=sums[:, 1 - side])

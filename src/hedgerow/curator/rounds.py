@@ -13,15 +13,15 @@ from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.errors import ConfigurationError
 from hedgerow.mechanisms import Basis, DiscreteGaussian, Noise, Randomness, Selection
 from hedgerow.privacy.accounting import Event
-from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, CodePairs, Layout, Sums, kernels
+from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Pairs, Sums, kernels
 
 
 def check_cuts(
     cuts: Sequence[Cut],
     splits: Splits | None,
     offsets: npt.NDArray[np.int64],
-    bins: CellBins | None = None,
-    pairs: Pairs | None = None,
+    bins: CellBins | None,
+    pairs: Pairs | None,
 ) -> None:
     codes = np.diff(offsets).tolist()
     sound = bins is None or (
@@ -39,12 +39,17 @@ def check_cuts(
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if pairs is not None:
-        sound = sound and np.array_equal(pairs.offsets, offsets) and len(codes) > 1
-        sound = sound and len(set(pairs.by)) == len(pairs.by) > 0 and set(pairs.by) <= set(range(len(codes)))
-        for group in (pairs.first, pairs.second):
-            sound = sound and group.shape == (sum(codes),) and int(group.min()) >= 0
-            falls = np.flatnonzero(np.diff(group) < 0) + 1
-            sound = sound and bool(np.isin(falls, offsets).all())
+        sound = (
+            sound
+            and np.array_equal(pairs.offsets, offsets)
+            and pairs.first.shape == pairs.second.shape == (sum(codes),)
+        )
+        sound = (
+            sound
+            and len(set(pairs.by)) == len(pairs.by) > 0
+            and set(pairs.by) <= set(range(len(codes)))
+            and len(codes) > 1
+        )
     if not sound:
         raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
@@ -148,54 +153,6 @@ class Splits:
         groups = np.unique(self.group[p][first_side]) + self.starts[p]
         first = sums[:, groups].sum(axis=1)
         return np.asarray(np.stack([first, whole - first], axis=1).reshape(-1, *whole.shape[1:]))
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Every feature of ``by`` as a first one, with every other feature as a second one, in groups of their codes."""
-
-    by: Sequence[int]
-    first: Integers  # (codes of all features,): the group of each code of a first feature, which never falls from code to code
-    second: Integers  # likewise of a second feature
-    offsets: Integers  # (features + 1,)
-
-    def __post_init__(self) -> None:
-        # Read-only copies: a round answers by what was checked when it began.
-        object.__setattr__(self, "by", tuple(self.by))
-        for name in ("first", "second", "offsets"):
-            object.__setattr__(self, name, frozen_copy(getattr(self, name), np.int64))
-
-    def _begins(self, group: Integers) -> Truth:
-        begins = np.diff(group, prepend=-1) != 0
-        begins[self.offsets[:-1]] = True
-        return begins
-
-    @lazy
-    def codes(self) -> CodePairs:
-        order = np.array([*self.by, *np.setdiff1d(np.arange(len(self.offsets) - 1), self.by)], dtype=np.int64)
-        begins = self._begins(self.first) | self._begins(self.second)
-        counts, before = (
-            np.add.reduceat(begins.astype(np.int64), self.offsets[:-1]),
-            np.empty(len(order), dtype=np.int64),
-        )
-        before[order] = np.cumsum(counts[order]) - counts[order]
-        place = np.cumsum(begins)
-        number = place + np.repeat(before - place[self.offsets[:-1]], np.diff(self.offsets))
-        return CodePairs(order, len(self.by), number, int(counts[list(self.by)].sum()))
-
-    def scores(self, sums: Integers) -> Integers:
-        """Return, of sums by ``codes``, the absolute ones over the groups of each pair, (by, features)."""
-        codes, by_group, first_groups = self.codes, sums.copy(), []
-        by_group[:, : len(sums)] += np.swapaxes(
-            sums[:, : len(sums)], 0, 1
-        )  # of two features in ``by`` either may be the first
-        for axis, group in enumerate((self.first, self.second)):
-            starts, of_features = (np.sort(codes.number[place]) for place in (self._begins(group), self.offsets[:-1]))
-            starts, of_features = (each[each < sums.shape[axis]] for each in (starts, of_features))
-            by_group = np.add.reduceat(by_group, starts, axis=axis)
-            first_groups.append(np.searchsorted(starts, of_features))
-        of_rows = np.add.reduceat(np.abs(by_group).sum(axis=2), first_groups[0], axis=0)
-        return np.asarray(np.add.reduceat(of_rows, first_groups[1], axis=1)[:, np.argsort(codes.order)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -235,8 +235,8 @@ class MemoryTable:
                     of_cells = layout.bins.feature, layout.bins.group
                     kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
                 elif layout.pairs is not None:
-                    order, n_first, number = layout.pairs.order, layout.pairs.n_first, layout.pairs.number
-                    kernels.add_pairs(codes, channels, used, order, n_first, self.offsets, number, out)
+                    of_pairs = layout.pairs.order, len(layout.pairs.by), self.offsets, layout.pairs.number
+                    kernels.add_pairs(codes, channels, used, *of_pairs, out)
                 elif layout.side is not None:
                     kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.side, own, row, packed)
                 else:

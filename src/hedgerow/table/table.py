@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Integers, Truth, frozen_copy
+from hedgerow.arrays import Integers, Truth, frozen_copy, lazy
 from hedgerow.mechanisms import Coins
 from hedgerow.scores import Candidates
 
@@ -97,14 +97,51 @@ class CellBins:
 
 
 @dataclass(frozen=True, eq=False)
-class CodePairs:
-    """Sums are by two codes of a record: one of a feature that is among the first ``n_first``, one of another, later in order."""
+class Pairs:
+    """Each feature of ``by`` as a first one, with every other feature as a second one, by groups of consecutive codes.
 
-    order: Integers  # (features,)
-    n_first: int
-    # (codes of all features,): their numbers from 0 on, one feature's after the other's in that order. Codes may share a number
-    number: Integers
-    n_parts: int  # how many numbers the first features have
+    ``first`` and ``second`` (codes of all features,) are the groups of a feature at either place: each of its groups begins at a
+    code with another number than the code before.
+    """
+
+    by: tuple[int, ...]
+    first: Integers
+    second: Integers
+    offsets: Integers  # (features + 1,): the first code of each feature
+
+    def _begins(self, group: Integers) -> Truth:
+        begins = np.diff(group, prepend=group[:1] - 1) != 0
+        begins[self.offsets[:-1]] = True
+        return np.asarray(begins)
+
+    @lazy
+    def order(self) -> Integers:
+        return np.array([*self.by, *np.setdiff1d(np.arange(len(self.offsets) - 1), self.by)], dtype=np.int64)
+
+    @lazy
+    def number(self) -> Integers:
+        """The place of each code, among those that begin a group of either kind, of one feature after another in ``order``."""
+        place = np.cumsum(self._begins(self.first) | self._begins(self.second))
+        ends = np.append(place[self.offsets[1:-1]], place[-1] + 1)
+        sizes, before = ends - place[self.offsets[:-1]], np.empty(len(ends), dtype=np.int64)
+        before[self.order] = np.cumsum(sizes[self.order]) - sizes[self.order]
+        return np.asarray(place + np.repeat(before - place[self.offsets[:-1]], np.diff(self.offsets)))
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.number[self.offsets[np.array(self.by) + 1] - 1].max()) + 1
+
+    def scores(self, sums: Integers) -> Integers:
+        """Return, of sums (parts, numbers, channels), the absolute ones over the groups of each pair, (by, features)."""
+        by_group, places, rows = sums.copy(), [], len(sums)
+        by_group[:, :rows] += np.swapaxes(sums[:, :rows], 0, 1)  # of two features in ``by`` either may be the first
+        for axis, group in enumerate((self.first, self.second)):
+            starts, of_features = (np.sort(self.number[at]) for at in (self._begins(group), self.offsets[:-1]))
+            starts, of_features = (each[each < sums.shape[axis]] for each in (starts, of_features))
+            by_group = np.add.reduceat(by_group, starts, axis=axis)
+            places.append(np.searchsorted(starts, of_features))
+        by_row = np.add.reduceat(np.abs(by_group).sum(axis=2), places[0], axis=0)
+        return np.asarray(np.add.reduceat(by_row, places[1], axis=1)[:, np.argsort(self.order)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +159,7 @@ class Layout:
     whole: bool = False
     bins: CellBins | None = None
     side: int | None = None
-    pairs: CodePairs | None = None
+    pairs: Pairs | None = None
 
     def offsets(self, offsets: Integers) -> Integers:
         """Return the position of the first of the codes that divide sums, among those of all features, and their number."""

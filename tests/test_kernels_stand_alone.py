@@ -98,7 +98,7 @@ codes, channels, packed = np.full((1, 1), 3, dtype=np.uint8), np.ones((1, 1), dt
 none = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
 part, row = np.zeros(1, dtype=np.uint32), np.zeros(1, dtype=np.int64)
 try:
-    kernels.pack(codes, channels, 1, np.array([0, 3]), *none, *none, 1, part, row, packed)
+    kernels.pack(codes, channels, 1, np.array([0, 3]), *none, -1, *none, 1, part, row, packed)
 except IndexError:
     print("noticed")
 """

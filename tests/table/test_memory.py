@@ -306,14 +306,14 @@ def test_sums_are_unpacked_before_a_half_could_overflow(step, monkeypatch):
     monkeypatch.setattr(memory, "LARGEST_HALF", 140)
     pack, since = memory.kernels.pack, [0]
 
-    def packed(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out):
+    def packed(codes, channels, used, offsets, cut_by, cut_side, side, by, group, n_groups, part, row, out):
         since[-1] += len(codes)
         assert (len(part), part.dtype) == (len(codes), np.uint32)
         assert row.shape == (2,)
         assert out.shape == (1, 10, 2)
-        assert (used, n_groups) == (3, 1)
+        assert (used, n_groups, side) == (3, 1, -1)
         assert [array.dtype for array in (row, out, channels)] == [np.int64, np.int64, np.int32]
-        pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, out)
+        pack(codes, channels, used, offsets, cut_by, cut_side, side, by, group, n_groups, part, row, out)
 
     monkeypatch.setattr(memory.kernels, "pack", packed)
     monkeypatch.setattr(memory.kernels, "unpack", lambda *halves: since.append(0) or unpack(*halves))

@@ -146,7 +146,7 @@ def packed_by(pack, given, said, used, cells, groups, n_groups):
     pairs = (used + 1) // 2
     part, row = given.array((len(given.codes),), np.uint32), given.array((pairs,))
     packed = given.array(((1 << len(cut_by)) * n_groups, int(given.offsets[-1]), pairs))
-    pack(given.codes, said, used, given.offsets, cut_by, side, by, group, n_groups, part, row, packed)
+    pack(given.codes, said, used, given.offsets, cut_by, side, -1, by, group, n_groups, part, row, packed)
     return packed
 
 
@@ -228,7 +228,8 @@ def test_groups_of_the_codes_of_one_feature_of_each_cell_are_summed_as_all_codes
 def test_records_on_one_side_of_the_last_cut_are_added_to_the_cells_before_it(
     count, n_codes, n_classes, n_nodes, channels
 ):
-    for pack_some in ways(kernels.pack_some):
+    none = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1
+    for pack in ways(kernels.pack):
         given = Given(count, n_codes, n_classes, n_nodes)
         said, pairs = given.generator.integers(-9, 10, (count, channels)), (channels + 1) // 2
         for cut_by in ([0], [len(n_codes) - 1, 0]):
@@ -237,7 +238,7 @@ def test_records_on_one_side_of_the_last_cut_are_added_to_the_cells_before_it(
             part, row = given.array((count,), np.uint32), given.array((pairs,))
             packed = given.array(((1 << len(cut_by)) // 2, int(given.offsets[-1]), pairs))
             by, side = np.array(cut_by, dtype=np.int64), cells[1]
-            pack_some(given.codes, said, channels, given.offsets, by, side, kept_side, part, row, packed)
+            pack(given.codes, said, channels, given.offsets, by, side, kept_side, *none, part, row, packed)
             expected = packed_plainly(given, said, channels, cells, ([], []), 1)
             assert np.array_equal(packed, expected[kept_side::2])
         assert given.is_alone()
@@ -277,7 +278,8 @@ def test_one_side_of_the_last_cut_is_added_up_in_tiles_of_many_records(ordered):
     codes = np.random.default_rng(0).integers(0, 2, (2 * kernels.TILE + 5, 2)).astype(np.uint8)
     part, packed = np.zeros(len(codes), dtype=np.uint32), np.zeros((1, 4, 1), dtype=np.int64)
     cut, side, row = np.array([0]), np.array([[0, 1] if ordered else [1, 0]]), np.zeros(1, dtype=np.int64)
-    kernels.pack_some(codes, np.ones((len(codes), 1)), 1, np.array([0, 2, 4]), cut, side, 1, part, row, packed)
+    none, of = (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1), np.array([0, 2, 4])
+    kernels.pack(codes, np.ones((len(codes), 1)), 1, of, cut, side, 1, *none, part, row, packed)
     kept = codes[side[0][codes[:, 0]] == 1]
     assert packed[0, :, 0].tolist() == [*np.bincount(kept[:, 0], minlength=2), *np.bincount(kept[:, 1], minlength=2)]
 
@@ -287,10 +289,10 @@ def test_cells_go_on_from_those_of_earlier_cuts():
     cut, side, offsets = np.array([1]), np.array([[0, 1]]), np.array([0, 2, 4])
     none, expected = (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1), np.zeros((4, 4))
     expected[1, [0, 3]], expected[2, [1, 2]], expected[3, [1, 3]] = 5, 7, 9
-    for pack, more, sums in ((kernels.pack, none, expected), (kernels.pack_some, (1,), expected[1::2])):
-        for each in ways(pack):
+    for kept_side, sums in ((-1, expected), (1, expected[1::2])):
+        for each in ways(kernels.pack):
             part, packed = np.array([0, 1, 1], dtype=np.uint32), np.zeros((*sums.shape, 1), dtype=np.int64)
-            each(codes, said, 1, offsets, cut, side, *more, part, np.zeros(1, dtype=np.int64), packed)
+            each(codes, said, 1, offsets, cut, side, kept_side, *none, part, np.zeros(1, dtype=np.int64), packed)
             assert part.tolist() == [1, 2, 3]
             assert np.array_equal(packed[..., 0], sums)
 
@@ -301,7 +303,7 @@ def test_two_channels_of_a_single_code_go_to_its_group_in_their_cell():
         codes, said = np.zeros((3, 1), dtype=np.uint8), np.array([[1, 2], [3, 4], [-9, 5]])
         part, row = np.zeros(3, dtype=np.uint32), np.zeros(1, dtype=np.int64)
         one, first = np.array([[1]]), np.array([0])
-        pack(codes, said, 2, np.array([0, 1]), first, one, first, 0 * one, 2, part, row, packed)
+        pack(codes, said, 2, np.array([0, 1]), first, one, -1, first, 0 * one, 2, part, row, packed)
         assert packed.ravel().tolist() == [0, 0, -5 * (1 << 32) + 11, 0]
 
 

@@ -25,6 +25,7 @@ from hedgerow.privacy.accounting import LARGEST_JOINT_EPSILON, Event, SelectAndM
 from hedgerow.privacy.accounting import Sequence as InSequence
 from hedgerow.schema import Encoder
 from hedgerow.table import UNCUT, CellBins, Cells, Pairs
+from hedgerow.table.table import Margins
 from hedgerow.texts import short_repr
 
 Codes = npt.NDArray[np.unsignedinteger]
@@ -94,9 +95,7 @@ class Term:
     def key(self) -> tuple[Any, ...]:
         return (*((cut.by, cut.side.tobytes()) for cut in self.cuts), self.feature.tobytes())
 
-    def __call__(
-        self, codes: Codes, margins: npt.NDArray[np.signedinteger], part: npt.NDArray[np.uint32] | None = None
-    ) -> None:
+    def __call__(self, codes: Codes, margins: Margins, part: npt.NDArray[np.uint32] | None = None) -> None:
         cells = self.cells if part is None else UNCUT
         part = np.zeros(len(codes), dtype=np.uint32) if part is None else part
         kernels.add_term(codes, cells.by, cells.side, self.feature, self.votes, part, margins)
@@ -162,9 +161,7 @@ class Terms:
     def cells(self) -> Cells | None:
         return self.terms[0].cells if len(self.terms) == 1 else None
 
-    def __call__(
-        self, codes: Codes, margins: npt.NDArray[np.signedinteger], part: npt.NDArray[np.uint32] | None = None
-    ) -> None:
+    def __call__(self, codes: Codes, margins: Margins, part: npt.NDArray[np.uint32] | None = None) -> None:
         for term in self.terms:
             term(codes, margins, part)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hedgerow.arrays import compiled
 
-TILE = 1 << 13  # records that ``pack_some`` processes at once, whose codes fit the cache
+TILE = 1 << 13  # records that ``pack`` processes at once, whose codes fit the cache
 PAIR_TILE = 1 << 10  # the same of ``add_pairs``
 
 
@@ -137,86 +137,62 @@ def _write_cells(codes, cut_by, cut_side, part):
 
 
 @compiled
-def pack(codes, channels, used, offsets, cut_by, cut_side, by, group, n_groups, part, row, packed):
+def pack(codes, channels, used, offsets, cut_by, cut_side, side, by, group, n_groups, part, row, packed):
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
-    A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. For each p the record is added to
-    the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to the part of its cell. The partitions p
-    are processed one after another, so that the parts of each stay in the cache.
+    A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. With a ``side`` only records on
+    that side of the last cut are added, in the cells of the cuts before it. They are listed first, so that the inner loop has no
+    branch. For each p the record is added to the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added
+    to the part of its cell. The partitions p are processed one after another, so that the parts of each stay in the cache.
     Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
     is in the lower half. If there is only one channel, the integer is its sum.
     IN codes (records, features), channels (records, channels), offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
-    codes), by (partitions,), group (partitions, codes).
+    codes), side 0 or 1, or -1: both; by (partitions,), group (partitions, codes).
     OUT row (pairs,) int64 for its own use.
     INOUT part (records,), unsigned: then the cell; packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed
     2**31 - 1 in absolute value.
     """
-    features, pairs = np.uint64(codes.shape[1]), packed.shape[2]
-    _write_cells(codes, cut_by, cut_side, part)
-    for p in range(max(len(by), 1)):
-        for record in range(np.uint64(codes.shape[0])):
-            own = np.uint64(part[record]) * np.uint64(n_groups)
-            if len(by):
-                own += np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
-            if pairs == 1:
-                both = np.int64(channels[record, 0])
-                if used == 2:
-                    both = (both << 32) + np.int64(channels[record, 1])
-                for feature in range(features):
-                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += both
-                continue
-            for pair in range(pairs):
-                row[pair] = np.int64(channels[record, pair]) << 32
-                if pairs + pair < used:
-                    row[pair] += np.int64(channels[record, pairs + pair])
-            for feature in range(features):
-                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
-                for pair in range(pairs):
-                    packed[own, code, pair] += row[pair]
-
-
-@compiled
-def pack_some(codes, channels, used, offsets, cut_by, cut_side, kept_side, part, row, packed):
-    """Do what ``pack`` does without groups, but only for records on the side ``kept_side`` of the last cut.
-
-    These are added to the cell of the cuts before it. They are listed first, so that the inner loop has no branch.
-    IN codes channels used offsets cut_by cut_side as of ``pack``; kept_side 0 or 1.
-    OUT row (pairs,) int64 for its own use.
-    INOUT part (records,), packed (cells / 2, codes, pairs) int64.
-    """
     features, pairs, records = np.uint64(codes.shape[1]), packed.shape[2], len(part)
-    kept = np.empty(min(TILE, records), dtype=np.uint32)
+    kept, halved = np.empty(min(TILE, records), dtype=np.uint32), np.uint64(side >= 0)
     for begin in range(0, records, TILE):
-        end, count = min(begin + TILE, records), np.uint64(0)
+        end = min(begin + TILE, records)
         _write_cells(codes[begin:end], cut_by, cut_side, part[begin:end])
-        for record in range(np.uint64(begin), np.uint64(end)):
+        count = np.uint64(0 if side >= 0 else end - begin)
+        for record in range(np.uint64(begin), np.uint64(end if side >= 0 else begin)):
             kept[count] = record
-            count += np.uint64((part[record] & 1) == kept_side)
-        for i in range(count):
-            record = np.uint64(kept[i])
-            own = np.uint64(part[record]) >> np.uint64(1)
-            if used == 1:
-                one = np.int64(channels[record, 0])
-                for feature in range(features):
-                    packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += one
-                continue
-            for pair in range(pairs):
-                row[pair] = np.int64(channels[record, pair]) << 32
-                if pairs + pair < used:
-                    row[pair] += np.int64(channels[record, pairs + pair])
-            for feature in range(features):
-                code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+            count += np.uint64((part[record] & 1) == side)
+        for p in range(max(len(by), 1)):
+            for i in range(count):
+                record = np.uint64(kept[i]) if side >= 0 else np.uint64(begin) + np.uint64(i)
+                own = (np.uint64(part[record]) >> halved) * np.uint64(n_groups)
+                if len(by):
+                    own += np.uint64(group[p, np.uint64(codes[record, np.uint64(by[p])])])
+                if pairs == 1:
+                    both = np.int64(channels[record, 0])
+                    if used == 2:
+                        both = (both << 32) + np.int64(channels[record, 1])
+                    for feature in range(features):
+                        packed[own, np.uint64(offsets[feature]) + np.uint64(codes[record, feature]), np.uint64(0)] += (
+                            both
+                        )
+                    continue
                 for pair in range(pairs):
-                    packed[own, code, pair] += row[pair]
+                    row[pair] = np.int64(channels[record, pair]) << 32
+                    if pairs + pair < used:
+                        row[pair] += np.int64(channels[record, pairs + pair])
+                for feature in range(features):
+                    code = np.uint64(offsets[feature]) + np.uint64(codes[record, feature])
+                    for pair in range(pairs):
+                        packed[own, code, pair] += row[pair]
 
 
 @compiled
-def add_pairs(codes, channels, used, order, n_first, offsets, number, out):
-    """Add the first ``used`` channels of every record to out[number of one code, number of the other] for every two features.
+def add_pairs(codes, channels, used, order, n_first, offsets, number, sums):
+    """Add the first ``used`` channels of every record to sums[number of one code, number of the other] for every two features.
 
     One of them is among the first ``n_first`` in ``order``, and the other is later. Two first ones are processed at once.
     IN codes (records, features), channels (records, channels), order (features,), offsets (features + 1,), number (codes of all
-    features,).  INOUT out (numbers of the first features, numbers, channels) int64.
+    features,).  INOUT sums (numbers of the first features, numbers, channels) int64.
     """
     features, records = np.uint64(len(order)), np.uint64(len(codes))
     numbers = np.empty((PAIR_TILE, len(order)), dtype=np.uint32)
@@ -227,19 +203,17 @@ def add_pairs(codes, channels, used, order, n_first, offsets, number, out):
                 feature = np.uint64(order[place])
                 numbers[row, place] = number[np.uint64(offsets[feature]) + np.uint64(codes[begin + row, feature])]
         for first in range(np.uint64(0), np.uint64(n_first), np.uint64(2)):
-            second = min(
-                first + np.uint64(1), np.uint64(n_first - 1)
-            )  # the same one, if it is the last: then 0 is added
+            second = min(first + np.uint64(1), np.uint64(n_first - 1))  # if it is the first again, 0 is added
             for channel in range(used):
                 for row in range(rows):
                     of_first, of_second = np.uint64(numbers[row, first]), np.uint64(numbers[row, second])
                     one = np.int64(channels[begin + row, channel])
                     other = one if second > first else np.int64(0)
-                    out[of_first, of_second, channel] += other
+                    sums[of_first, of_second, channel] += other
                     for place in range(second + np.uint64(1), features):
                         at = np.uint64(numbers[row, place])
-                        out[of_first, at, channel] += one
-                        out[of_second, at, channel] += other
+                        sums[of_first, at, channel] += one
+                        sums[of_second, at, channel] += other
 
 
 @compiled

@@ -197,11 +197,12 @@ class MemoryTable:
         of_votes = getattr(votes, "cells", None) or UNCUT
         told: Any = votes if 0 < len(of_votes.by) == seen.known_of(of_votes) else None  # their cells are known
         cuts = cells.by[known:], cells.side[known:]
-        parts_of = *cuts, groups.feature, groups.group, layout.n_parts // cells.n_cells
+        side, n_cells = (-1, cells.n_cells) if layout.side is None else (layout.side, cells.n_cells // 2)
+        parts_of = *cuts, side, groups.feature, groups.group, layout.n_parts // n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         if step < 1:
             raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
-        if kept and again and used == 1 and layout.side is not None:  # nothing is computed of a block beforehand
+        if kept and again and used == 1 and side >= 0:  # nothing is computed of a block beforehand
             step = max(len(self), 1)
         parts: list[Integers] = []
 
@@ -233,12 +234,10 @@ class MemoryTable:
                     unpacked = 0
                 if layout.bins is not None:
                     of_cells = layout.bins.feature, layout.bins.group
-                    kernels.pack_one(codes, channels, used, *of_cells, *parts_of[:2], own, packed)
+                    kernels.pack_one(codes, channels, used, *of_cells, *cuts, own, packed)
                 elif layout.pairs is not None:
                     of_pairs = layout.pairs.order, len(layout.pairs.by), self.offsets, layout.pairs.number
                     kernels.add_pairs(codes, channels, used, *of_pairs, out)
-                elif layout.side is not None:
-                    kernels.pack_some(codes, channels, used, offsets, *parts_of[:2], layout.side, own, row, packed)
                 else:
                     kernels.pack(codes, channels, used, offsets, *parts_of, own, row, packed)
                 unpacked += len(codes)

@@ -268,7 +268,7 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
 
 
 def _encode(given: tuple[Any, ...], _: None, part: Any) -> encode.Rows:
-    return encode.encode(*given, [part])
+    return encode.encode(*given, batches=[part])
 
 
 def _fact(rows: encode.Rows) -> encode.Fact:

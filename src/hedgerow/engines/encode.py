@@ -66,9 +66,9 @@ class Checksum:
         )
 
     def update(self, codes: Codes, labels: Labels, ids: Ids) -> None:
-        self._codes.update(np.ascontiguousarray(codes))
-        self._labels.update(labels.astype("<i4"))
-        self._ids.update(ids)
+        self._codes.update(np.ascontiguousarray(codes).data)
+        self._labels.update(labels.astype("<i4").data)
+        self._ids.update(ids.data)
 
     def digest(self) -> bytes:
         return self._codes.digest() + self._labels.digest() + self._ids.digest()

@@ -151,7 +151,7 @@ def test_inference_taints_until_the_owner_speaks():
         (np.array([np.nan, np.inf]), Numeric(0, 1, origin="inferred")),
         (np.array([None, None]), Numeric(0, 1, origin="inferred")),
         (np.array([*map(str, range(12)), ""]), Integer(0, 11, origin="inferred")),
-        (np.array(["2", "1", "3", "3", "2", "1", "0", ""]), Categorical([1, 2, 3], origin="inferred")),
+        (np.array(["2", "1", "3", "3", "2", "1", "0", ""]), Integer(0, 3, origin="inferred")),
         (np.array([*map(str, range(12)), "x", "5", "x", "4"]), Categorical([4, 5, "x"], origin="inferred")),
         (np.array(["10", "9", "a"]), Categorical([9, 10, "a"], origin="inferred")),
         (np.array([["x"], None, "y"], dtype=object), Categorical(["y"], origin="inferred")),
@@ -159,7 +159,9 @@ def test_inference_taints_until_the_owner_speaks():
         (np.array(["True", " false", "", "nan"]), Boolean(origin="inferred")),
         (np.array(["true", True, None], dtype=object), Boolean(origin="inferred")),
         (np.array(["true", 0, None], dtype=object), Categorical([0, 1], origin="inferred")),
-        (np.array([*map(str, range(30)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
+        (np.array([*map(str, range(30)), "N/A", "N/A", "5", "4"]), Integer(0, 29, origin="inferred")),
+        (np.array([*map(str, range(20)), "N/A", "N/A", "5", "4"]), Integer(0, 19, origin="inferred")),
+        (np.array([*map(str, range(9)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
     ],
 )
 def test_guesses(column, entry):

@@ -51,12 +51,10 @@ def draft_schema(
     """
 
     def guess(column: infer.Column) -> Feature:
-        return infer.guess_feature(column, MOST_VALUES, lenient=True)
+        return infer.guess_feature(column, MOST_VALUES)
 
-    read = {
-        name: infer.draft_of(cells, missing, infer.SHARE, guess) for name, cells in columns.items() if name != target
-    }
-    label = infer.draft_of(columns[target], missing, infer.SHARE, infer.guess_range if outcome else guess)
+    read = {name: infer.draft_of(cells, missing, guess) for name, cells in columns.items() if name != target}
+    label = infer.draft_of(columns[target], missing, infer.guess_range if outcome else guess)
     records, labels = len(columns[target]), label.column
     person = likely_person({name: draft.column for name, draft in read.items()}, records, missing)
     notes = [] if person is None else [person]

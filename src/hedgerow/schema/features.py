@@ -27,34 +27,6 @@ LONGEST_CUTS = 200  # characters of a list of cut points in messages
 MOST_VALUES = 12  # values of a category that descriptions list
 HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 
-NO_RANGE = (
-    "has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or hr.Categorical(['no', 'yes']), or "
-    "use Schema.infer to explore without a guarantee."
-)
-
-
-def check_origin(origin: object, release: object, name: str = "origin") -> None:
-    """Raise SchemaError unless the origin is known and there is a certificate's hash if and only if the entry was released."""
-    if origin not in ("given", "inferred", "released"):
-        raise SchemaError(
-            f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given', 'inferred' or 'released'."
-        )
-    if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
-        raise SchemaError(
-            f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a certificate "
-            "says which release an entry comes from, and others have none. Take both from hr.private_schema, or neither."
-        )
-
-
-def check_reason(reason: object, name: str = "reason") -> None:
-    if reason is None:
-        return
-    if not isinstance(reason, str) or not reason.strip() or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise SchemaError(
-            f"The {name} of an entry is {shortened(repr(reason), LONGEST_REASON)}, but certificates show it. Pass a text on one "
-            f'line of up to {LONGEST_REASON} characters, such as "register form 12".'
-        )
-
 
 def missing_markers(given: Any) -> tuple[str, ...]:
     markers = (given,) if isinstance(given, str) else tuple(given)
@@ -87,8 +59,25 @@ class _Entry:
     reason: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_origin(self.origin, self.release)
-        check_reason(self.reason)
+        origin, release, reason = self.origin, self.release, self.reason
+        if origin not in ("given", "inferred", "released"):
+            raise SchemaError(
+                f"The origin of an entry (of classes: classes_origin) is {origin!r}, but certificates depend on it. Pass "
+                "'given', 'inferred' or 'released'."
+            )
+        if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
+            raise SchemaError(
+                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a "
+                "certificate says which release an entry comes from, and others have none. Take both from hr.private_schema, or "
+                "neither."
+            )
+        is_line = isinstance(reason, str) and 0 < len(reason.strip()) <= len(reason) <= LONGEST_REASON
+        if reason is not None and not (is_line and reason.isprintable()):
+            raise SchemaError(
+                f"The reason of an entry (of classes: classes_reason) is {shortened(repr(reason), LONGEST_REASON)}, but "
+                f"certificates show it. Pass a text on one line of up to {LONGEST_REASON} characters, such as "
+                '"register form 12".'
+            )
         object.__setattr__(self, "missing", missing_markers(self.missing))
 
     def entry(self) -> dict[str, Any]:

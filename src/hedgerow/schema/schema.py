@@ -18,26 +18,24 @@ from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column
 from hedgerow.reading.table_file import FileForm
 from hedgerow.schema.check import Checker, SchemaReport
-from hedgerow.schema.features import (
-    NO_RANGE,
-    Categorical,
-    Feature,
-    Numeric,
-    Origin,
-    Value,
-    check_origin,
-    check_reason,
-    distinct_values,
-    missing_markers,
-)
+from hedgerow.schema.features import Categorical, Feature, Numeric, Origin, Value, distinct_values, missing_markers
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
-from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_toml, table_of
+from hedgerow.schema.toml import (
+    ORIGINS,
+    check_keys,
+    dump_toml,
+    entry_of,
+    made_at,
+    parse_toml,
+    read_entry,
+    read_toml,
+    table_of,
+)
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 COLUMNS = ("target", "person", "records_per_person", "ignore", "delimiter", "encoding")
-ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -438,14 +436,12 @@ def _checked_labels(schema: Schema) -> Feature:
             "one of some classes, or a number. Pass classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a "
             "regressor."
         )
-    check_origin(origin, release, "classes_origin")
-    check_reason(reason, "classes_reason")
     if outcome is None:
         values = distinct_values(classes, "The schema", "class")
         return Categorical(values, origin=origin, release=release, reason=reason)
-    if origin != "given" or reason is not None:
+    if (origin, release, reason) != ("given", None, None):
         raise SchemaError(
-            "An outcome tells itself where it comes from, so classes_origin and classes_reason must be left out."
+            "An outcome tells itself where it comes from, so classes_origin, classes_release and classes_reason must be left out."
         )
     return check_outcome(outcome)
 
@@ -460,7 +456,10 @@ def _checked_features(features: Any) -> dict[str, Feature]:
         if not isinstance(name, str) or not name:
             raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
         if not isinstance(feature, Numeric | Categorical):
-            raise SchemaError(f"feature {name!r} {NO_RANGE}")
+            raise SchemaError(
+                f"feature {name!r} has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or "
+                "hr.Categorical(['no', 'yes']), or use Schema.infer to explore without a guarantee."
+            )
     return dict(features)
 
 

@@ -154,7 +154,7 @@ def _note_on(name: str, draft: infer.Draft) -> Note:
         return Note(name, "no cell holds anything", tuple(_absent(draft)), is_empty=True)
     if not values.size:
         return Note(name, "no cell is a number, and the range 0 to 1 is made up", tuple(_absent(draft)))
-    entry = "dates {} to {}".format(*feature.ends) if isinstance(feature, Date) else _range_of(feature)
+    entry = f"dates {feature.in_words()}" if isinstance(feature, Date) else _range_of(feature)
     others = {} if draft.own else {str(cell): 0 for cell in column.cells[np.isnan(read)].tolist()}
     if others:
         others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())

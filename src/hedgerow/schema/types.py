@@ -186,11 +186,6 @@ class Date(_Whole):
         """Return whether a column whose cells are all of one kind, by its type, can hold dates."""
         return holds != "unreadable"
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The ends as text."""
-        return self.count_text(int(self.low)), self.count_text(int(self.high))
-
     def _plain(self, name: str) -> Any:
         if name in ("low", "high"):
             return self.count_text(int(getattr(self, name)))

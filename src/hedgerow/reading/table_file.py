@@ -21,7 +21,7 @@ from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
-from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts, one_after_another
+from hedgerow.reading.text_cells import NO_TEXTS, REPLACING, Bytes, Decode, Texts, one_after_another
 from hedgerow.texts import counted, listed
 
 Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
@@ -132,16 +132,9 @@ class CSVFile:
         except OSError:
             return None
 
-    @property
-    def is_empty(self) -> bool:
-        first = next(self._blocks, None)
-        self._blocks = chain([] if first is None else [first], self._blocks)
-        return first is None
-
     def types(self) -> Columns:
         """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
-        none = np.empty(0, dtype=np.int64)
-        return dict.fromkeys(self.header, Texts(none.astype(np.uint8), none, none, self._decode))
+        return dict.fromkeys(self.header, NO_TEXTS)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
@@ -281,10 +274,6 @@ class ParquetFile:
     @property
     def share(self) -> float:
         return self._read / max(int(self._file.metadata.num_rows), 1)
-
-    @property
-    def is_empty(self) -> bool:
-        return not self._file.metadata.num_rows
 
     def types(self) -> Columns:
         return dict(zip(self.header, self._file.schema_arrow.empty_table().columns, strict=True))

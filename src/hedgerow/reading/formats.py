@@ -11,7 +11,6 @@ days, seconds or milliseconds.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, lazy
-from hedgerow.errors import SchemaError, shown
+from hedgerow.errors import SchemaError
 from hedgerow.reading.cells import SPACE, WORDS, Cells, Rule, category_key, number, number_rule, numbers, plain_cell
 from hedgerow.reading.kernels import read_moments
 from hedgerow.reading.text_cells import Texts
@@ -234,32 +233,3 @@ def date_reader(unit: Unit, missing: Sequence[str] = (), form: DateFormat | None
         return counts
 
     return read
-
-
-def check_delimiter(delimiter: Any) -> None:
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
-        raise SchemaError(
-            f"delimiter is {shown(delimiter)}, but it separates the cells of CSV files. Pass one character, such as ';' or '\\t'."
-        )
-
-
-def checked_encoding(encoding: Any) -> str | None:
-    """Return Python's name of an encoding, or raise SchemaError if text in it cannot be split into lines and cells.
-
-    Each byte must be a character, and ASCII bytes must be ASCII characters. UTF-8 is the only exception: it can be split, too.
-    """
-    if encoding is None:
-        return None
-    try:
-        name = codecs.lookup(encoding).name
-        sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
-        text = sample.decode(name, "replace")
-        fits = name == "utf-8" or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
-    except (LookupError, TypeError, ValueError, AttributeError):
-        fits = False
-    if not fits:
-        raise SchemaError(
-            f"encoding is {shown(encoding)}, which is neither UTF-8 nor a single-byte encoding that extends ASCII. Pass "
-            "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
-        )
-    return str(encoding)

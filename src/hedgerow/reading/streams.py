@@ -17,7 +17,6 @@ from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
 from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
-from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.table_file import (
     COMMAS,
     Columns,
@@ -140,9 +139,9 @@ class Files:
     def __init__(
         self, paths: tuple[Path, ...], *, parquet: bool, separator: str | None = None, encoding: str | None = None
     ) -> None:
-        check_delimiter(separator)
+        COMMAS.replaced(separator, encoding)  # raises SchemaError if one is wrong
         self.paths, self._parquet = paths, parquet
-        self._separator, self._encoding = separator, checked_encoding(encoding)
+        self._separator, self._encoding = separator, encoding
         self._seen = [_status(path) for path in paths]
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:

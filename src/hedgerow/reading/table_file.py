@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from hedgerow.arrays import Integers
-from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.errors import FileFormatError, SchemaError, shown
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
@@ -42,16 +42,36 @@ LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum by
 class FileForm:
     """How files are read.
 
-    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character. Of Parquet, text of
-    ``categories`` is read as numbers of distinct texts.
+    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character, in which ASCII bytes are
+    ASCII characters. Of Parquet, text of ``categories`` is read as numbers of distinct texts.
     """
 
     separator: str = ","
     encoding: str = "utf-8"
     categories: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        separator, encoding = self.separator, self.encoding
+        if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0':
+            raise SchemaError(
+                f"delimiter is {shown(separator)}, but it separates the cells of CSV files. Pass one character, such as ';' or "
+                "'\\t'."
+            )
+        try:
+            sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
+            text = sample.decode(encoding, "replace")
+            fits = self.is_utf8 or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            fits = False
+        if not fits:
+            raise SchemaError(
+                f"encoding is {shown(encoding)}, which is neither UTF-8 nor a single-byte encoding that extends ASCII. Pass "
+                "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
+            )
+
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
-        return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
+        given = {"separator": separator, "encoding": encoding}
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
     def is_utf8(self) -> bool:

@@ -14,9 +14,8 @@ import numpy as np
 from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
-from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column
-from hedgerow.reading.table_file import FileForm
+from hedgerow.reading.table_file import COMMAS, FileForm
 from hedgerow.schema.check import Checker, SchemaReport
 from hedgerow.schema.features import Categorical, Feature, Numeric, Origin, Value, distinct_values, missing_markers
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
@@ -111,14 +110,13 @@ class Schema:
         labels = _checked_labels(self)
         features = _checked_features(self.features)
         _check_columns(self, features)
-        check_delimiter(self.delimiter)
+        COMMAS.replaced(self.delimiter, self.encoding)
         values = {
             "features": MappingProxyType(features),
             "classes": labels.values if isinstance(labels, Categorical) else (),
             "missing": missing_markers(self.missing),
             "ignore": tuple(self.ignore),
             "records_per_person": int(self.records_per_person),
-            "encoding": checked_encoding(self.encoding),
             "labels": labels,
         }
         for name, value in values.items():

@@ -27,6 +27,7 @@ from hedgerow.schema.toml import (
     made_at,
     parse_toml,
     read_entry,
+    read_features,
     read_toml,
     table_of,
 )
@@ -344,17 +345,8 @@ class Schema:
         """Return the schema that ``to_dict`` wrote; errors name its source as ``place``."""
         known = {"missing", *COLUMNS, *ORIGINS}
         labels = OUTCOME if OUTCOME in values else CLASSES
-        check_keys(values, {"features", labels}, known, place)
-        entries = values["features"]
-        if not isinstance(entries, list) or not all(
-            isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
-        ):
-            raise SchemaError(f"{place}: features is no list of entries with names, so none can be read. Write one.")
-        features: dict[str, Feature] = {}
-        for entry in entries:
-            if entry["name"] in features:
-                raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
-            features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
+        check_keys(values, {labels}, {"features", *known}, place)
+        features = read_features(values.get("features"), place)
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
             where = f"{place}: {OUTCOME}"

@@ -136,15 +136,8 @@ class DateFormat:
         if not isinstance(self.text, str) or len(self.text) > LONGEST:
             raise SchemaError(f"date_format is {self.text!r:.60}, but it is a short text such as '%d.%m.%Y'. Pass one.")
         parts = re.findall("%.?", self.text)
-        years = [part for part in parts if part in ("%Y", "%y")]
-        if (
-            len(set(parts)) < len(parts)
-            or not set(parts) <= set(FIELDS)
-            or not {"%d", "%m"} <= set(parts)
-            or len(years) != 1
-            or ("%M" in parts) != ("%H" in parts)
-            or ("%S" in parts and "%M" not in parts)
-        ):
+        others = sorted(part for part in parts if part not in ("%Y", "%y"))
+        if len(parts) != len(others) + 1 or "".join(others) not in ("%d%m", "%H%M%d%m", "%H%M%S%d%m"):
             raise SchemaError(
                 f"date_format is {self.text!r}, but it must have %d, %m and one of %Y and %y, each once. It may have %H and "
                 "%M, and then %S. No other part is allowed. Pass for example '%d.%m.%Y'."

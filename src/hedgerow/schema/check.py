@@ -19,7 +19,7 @@ from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.schema.features import Categorical, Feature, Numeric
 from hedgerow.texts import listed, printable, short_repr
 
-FIRST_ROWS, BLOCK_ROWS = 512, 65_536
+BLOCK_ROWS = 16_384
 FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
 NEARLY_ALL = 0.95
 HARDLY_ANY = 0.05  # of the present cells
@@ -193,9 +193,8 @@ class Checker:
         labels = None if y is None else read_labels(y)
         columns = read_columns(X, self._features, check_types=False) if self._tallies else None
         count = columns.n_rows if columns is not None else 0 if labels is None else len(labels)
-        stop = 0
-        while stop < count:
-            start, stop = stop, min(stop + (BLOCK_ROWS if stop or not self._quick else FIRST_ROWS), count)
+        for start in range(0, count, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, count)
             if self._labels is not None and labels is not None:
                 self._labels.add(labels[start:stop])
             wanted = [tally for tally in self._tallies.values() if not self._quick or not tally.in_order]

@@ -333,13 +333,9 @@ def open_table(
             yield CSVFile(unpacked(file, str(path)), form, str(path))
 
 
-def read_table(
-    path: str | PathLike[str], form: FileForm = COMMAS, check: Callable[[TableFile], None] | None = None
-) -> Columns:
+def read_table(path: str | PathLike[str], form: FileForm = COMMAS) -> Columns:
     """Return the columns of a file by name, in the file's order; errors as in ``open_table``."""
     with open_table(path, form) as table:
-        if check is not None:
-            check(table)
         return whole([table], table.batches())
 
 

@@ -270,7 +270,7 @@ def grid_of(outcome: Numeric) -> OutcomeGrid:
 
 
 def check_outcome(outcome: Feature) -> Numeric:
-    if isinstance(outcome, Categorical) or not isinstance(outcome, Numeric) or isinstance(outcome, Date):
+    if not isinstance(outcome, Numeric) or isinstance(outcome, Date):
         raise SchemaError(
             f"The outcome is {outcome!r}, but it is a number with a public range. Pass hr.Numeric(low, high), or hr.Integer(low, "
             "high) for counts; for labels pass classes instead."

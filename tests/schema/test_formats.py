@@ -146,7 +146,7 @@ def test_toml_copies_and_every_change_keep_how_text_is_written():
     ):
         assert line in text
     inferred = {
-        name: type(f)(*map(f.entry().get, ("low", "high")), origin="inferred") for name, f in SCHEMA.features.items()
+        name: type(f)(*getattr(f, "ends", (f.low, f.high)), origin="inferred") for name, f in SCHEMA.features.items()
     }
     assert SCHEMA.replace(inferred) != SCHEMA
     for changed in (

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from hedgerow.arrays import Integers
-from hedgerow.errors import FileFormatError, SchemaError, shown
+from hedgerow.errors import FileFormatError, SchemaError, require
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
@@ -52,22 +52,16 @@ class FileForm:
 
     def __post_init__(self) -> None:
         separator, encoding = self.separator, self.encoding
-        if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n\0':
-            raise SchemaError(
-                f"delimiter is {shown(separator)}, but it separates the cells of CSV files. Pass one character, such as ';' or "
-                "'\\t'."
-            )
+        is_one = isinstance(separator, str) and len(separator) == 1 and separator not in '"\r\n\0'
+        require(is_one, "delimiter", separator, "one character between cells, such as ';' or '\\t'")
         try:
             sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
             text = sample.decode(encoding, "replace")
             fits = self.is_utf8 or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
         except (LookupError, TypeError, ValueError, AttributeError):
             fits = False
-        if not fits:
-            raise SchemaError(
-                f"encoding is {shown(encoding)}, which is neither UTF-8 nor a single-byte encoding that extends ASCII. Pass "
-                "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
-            )
+        rule = "'utf-8' or a single-byte encoding that extends ASCII, such as 'windows-1252' or 'iso-8859-1'"
+        require(fits, "encoding", encoding, rule)
 
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
         given = {"separator": separator, "encoding": encoding}

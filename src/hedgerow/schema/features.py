@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.errors import ConfigurationError, SchemaError, require
 from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import PLAIN, NumberFormat
@@ -31,11 +31,8 @@ HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 def missing_markers(given: Any) -> tuple[str, ...]:
     markers = (given,) if isinstance(given, str) else tuple(given)
     for marker in markers:
-        if not isinstance(marker, str):
-            raise SchemaError(
-                f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
-                "Pass it as text; numbers equal to it are markers too."
-            )
+        rule = "text, which also stands for the number that it writes"
+        require(isinstance(marker, str), "a marker of missing cells", marker, rule)
     return markers
 
 
@@ -44,10 +41,7 @@ def _finite(value: Any, what: str) -> float:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
     except (OverflowError, ValueError):
         result = math.inf
-    if not math.isfinite(result):
-        raise SchemaError(
-            f"The {what} of a numeric feature is {value!r}, but bins need finite ends. Pass a finite number."
-        )
+    require(math.isfinite(result), f"the {what} of a numeric feature", value, "a finite number")
     return result
 
 
@@ -60,24 +54,18 @@ class _Entry:
 
     def __post_init__(self) -> None:
         origin, release, reason = self.origin, self.release, self.reason
-        if origin not in ("given", "inferred", "released"):
-            raise SchemaError(
-                f"The origin of an entry (of classes: classes_origin) is {origin!r}, but certificates depend on it. Pass "
-                "'given', 'inferred' or 'released'."
-            )
+        origins = ("given", "inferred", "released")
+        of, rule = "of an entry (of classes: classes_{})", "'given', 'inferred' or 'released'"
+        require(origin in origins, f"the origin {of.format('origin')}", origin, rule)
         if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
             raise SchemaError(
                 f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a "
                 "certificate says which release an entry comes from, and others have none. Take both from hr.private_schema, or "
                 "neither."
             )
-        is_line = isinstance(reason, str) and 0 < len(reason.strip()) <= len(reason) <= LONGEST_REASON
-        if reason is not None and not (is_line and reason.isprintable()):
-            raise SchemaError(
-                f"The reason of an entry (of classes: classes_reason) is {shortened(repr(reason), LONGEST_REASON)}, but "
-                f"certificates show it. Pass a text on one line of up to {LONGEST_REASON} characters, such as "
-                '"register form 12".'
-            )
+        rule = f"a text on one line of up to {LONGEST_REASON} characters, such as 'register form 12'"
+        is_line = isinstance(reason, str) and reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable()
+        require(reason is None or is_line, f"the reason {of.format('reason')}", reason, rule)
         object.__setattr__(self, "missing", missing_markers(self.missing))
 
     def entry(self) -> dict[str, Any]:
@@ -154,7 +142,7 @@ class Numeric(_Entry):
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
         if high <= low:
             raise SchemaError(
-                f"A numeric feature has low {_short(low)} and high {_short(high)}, so its range is empty and nothing can be cut. "
+                f"hr.{type(self).__name__} has low {self.end_text(low)} and high {self.end_text(high)}, so its range is empty. "
                 "Pass the smaller end first, as in hr.Numeric(0, 120)."
             )
         object.__setattr__(self, "low", low)
@@ -169,10 +157,8 @@ class Numeric(_Entry):
         return feature
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise SchemaError(
-                f"The cut points are {given!r}, but they divide a range in order. Pass a list of numbers."
-            )
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        require(is_list, "cuts", given, "a list of numbers inside the range, in ascending order")
         given = tuple(given)
         numbers = set(map(type, given)) <= {float}  # a merged encoder has hundreds of them
         cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
@@ -180,13 +166,16 @@ class Numeric(_Entry):
         if (ends[1:] <= ends[:-1]).any() or not self._has_value_from(ends[-1]):
             raise SchemaError(
                 f"The cut points {shortened(str(list(cuts)), LONGEST_CUTS)} do not ascend strictly inside ({_short(self.low)}, "
-                f"{_short(self.high)}), so some bins would be empty. Pass each cut once, in ascending order, without the ends of "
-                "the range."
+                f"{_short(self.high)}), so some bins would be empty. Pass each cut once, in order, without the ends."
             )
         return cuts or None
 
     def _has_value_from(self, cut: float) -> bool:
         return cut < self.high
+
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return _short(end)
 
     @property
     def end(self) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
+from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, require
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.persons import without_column
@@ -443,8 +443,7 @@ def _checked_features(features: Any) -> dict[str, Feature]:
             'Pass a mapping such as {"age": hr.Numeric(0, 120)}.'
         )
     for name, feature in features.items():
-        if not isinstance(name, str) or not name:
-            raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
+        require(isinstance(name, str) and name, "the name of a feature", name, "the text over its column")
         if not isinstance(feature, Numeric | Categorical):
             raise SchemaError(
                 f"feature {name!r} has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or "
@@ -455,27 +454,15 @@ def _checked_features(features: Any) -> dict[str, Feature]:
 
 def _check_columns(schema: Schema, features: Mapping[str, Feature]) -> None:
     target, person, records = schema.target, schema.person, schema.records_per_person
-    if target is not None and (not isinstance(target, str) or target in features):
-        raise SchemaError(
-            f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
-            "the column of the labels. Pass that column's name, and leave it out of the features."
-        )
+    is_target = target is None or (isinstance(target, str) and target not in features)
+    require(is_target, "target", target, "the name of the column of the labels, which is no feature")
     others, ignored = [*features, target], schema.ignore
-    if isinstance(ignored, str) or any(not isinstance(name, str) or name in (*others, person) for name in ignored):
-        raise SchemaError(
-            f"ignore is {shown(ignored)}, but it lists columns that are neither features nor the target nor the person. Pass a "
-            "list of such names."
-        )
-    if person is not None and (
-        not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others
-    ):
-        what = "also a feature or the target" if person in others else f"not a text of up to {LONGEST_WORDS} characters"
-        raise SchemaError(
-            f"person is {shown(person)}, which is {what}. Name a column of its own: nothing is learned from ids."
-        )
+    is_list = not isinstance(ignored, str)
+    are_others = is_list and all(isinstance(name, str) and name not in (*others, person) for name in ignored)
+    require(are_others, "ignore", ignored, "a list of columns that are neither features nor the target nor the person")
+    is_name = isinstance(person, str) and 0 < len(person) <= LONGEST_WORDS and person not in others
+    rule = f"the name of a column of its own, of up to {LONGEST_WORDS} characters: nothing is learned from ids"
+    require(person is None or is_name, "person", person, rule)
     is_number = isinstance(records, int | np.integer) and not isinstance(records, bool)
-    if not is_number or not 1 <= records <= MOST_RECORDS_OF_ONE:
-        raise SchemaError(
-            f"records_per_person is {shown(records)}, but it is how many records of one person a guarantee covers. "
-            f"Pass an integer from 1 to {MOST_RECORDS_OF_ONE}."
-        )
+    rule = f"an integer from 1 to {MOST_RECORDS_OF_ONE}, how many records of one person a guarantee covers"
+    require(is_number and 1 <= records <= MOST_RECORDS_OF_ONE, "records_per_person", records, rule)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, require
 from hedgerow.reading.cells import Cells
 from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import NO_MOMENT, SECONDS, DateFormat, Unit, date_reader, date_text, microseconds
@@ -87,11 +87,8 @@ class Integer(_Whole):
     def __post_init__(self) -> None:
         super().__post_init__()
         for end in (self.low, self.high):
-            if not end.is_integer() or abs(end) > LARGEST:
-                raise SchemaError(
-                    f"An integer feature has the end {end!r}, but its bins lie between whole numbers up to 2**51. Pass whole "
-                    "numbers, or use hr.Numeric."
-                )
+            is_whole = end.is_integer() and abs(end) <= LARGEST
+            require(is_whole, "an end of hr.Integer", end, "a whole number up to 2**51; other ranges are hr.Numeric's")
 
     def _plain(self, name: str) -> Any:
         value = super()._plain(name)
@@ -151,11 +148,6 @@ class Date(_Whole):
         object.__setattr__(self, "unit", unit)
         for name, (moment, _) in zip(("low", "high"), ends, strict=True):
             object.__setattr__(self, name, float(moment // (10**6 * SECONDS[unit])))
-        if self.high <= self.low:
-            raise SchemaError(
-                f"A date feature has low {self.count_text(int(self.low))} and high {self.count_text(int(self.high))}, so its "
-                'range is empty. Pass the earlier end first, as in hr.Date("2020-01-01", "2024-12-31").'
-            )
         super().__post_init__()
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
@@ -163,6 +155,15 @@ class Date(_Whole):
         if isinstance(given, Iterable) and not isinstance(given, str):
             given = [cut if isinstance(cut, float) else float(_moment(cut, "cut point")[0] // unit) for cut in given]
         return super()._checked_cuts(given)
+
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return self.count_text(int(end))
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The ends as text."""
+        return self.end_text(self.low), self.end_text(self.high)
 
     @property
     def end(self) -> float:
@@ -188,7 +189,7 @@ class Date(_Whole):
 
     def _plain(self, name: str) -> Any:
         if name in ("low", "high"):
-            return self.count_text(int(getattr(self, name)))
+            return self.end_text(getattr(self, name))
         if name == "cuts":  # a cut point within a day or a second stays a number
             return [self.count_text(int(cut)) if float(cut).is_integer() else cut for cut in self.cuts or ()]
         return super()._plain(name)
@@ -217,15 +218,10 @@ class Boolean(Categorical):
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:
     found = microseconds(value)
-    if found == NO_MOMENT:
-        raise SchemaError(
-            f"The {what} of a date feature is {value!r}, which is no date. "
-            'Pass a date or ISO 8601 text such as "2024-12-31".'
-        )
+    require(found != NO_MOMENT, f"the {what} of a date feature", value, 'a date or ISO 8601 text such as "2024-12-31"')
     plain = isinstance(value, date) and not isinstance(value, datetime)
     has_time = ":" in value if isinstance(value, str) else not plain and ":" in str(value)
-    if has_time and found % 10**6:
-        raise SchemaError(f"The {what} of a date feature is {value!r}, but bins lie between seconds. Pass whole ones.")
+    require(not has_time or found % 10**6 == 0, f"the {what} of a date feature", value, "a moment of whole seconds")
     return found, has_time
 
 

@@ -267,8 +267,8 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
 # What runs on workers.
 
 
-def _encode(given: tuple[Any, ...], _: None, part: Any) -> encode.Rows:
-    return encode.encode(*given, batches=[part])
+def _encode(given: tuple[Any, Any, Any, Any], _: None, part: Any) -> encode.Rows:
+    return encode.encode(*given, [part])
 
 
 def _fact(rows: encode.Rows) -> encode.Fact:

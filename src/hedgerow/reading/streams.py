@@ -50,8 +50,7 @@ class Layout:
         columns = as_columns(batch)
         if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
-                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
-                "columns."
+                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Name columns of theirs."
             )
         others = {*self.others, *self.ignored}
         X = {name: column for name, column in columns.items() if name not in others}
@@ -104,7 +103,7 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *
         identities = {(status.st_dev, status.st_ino) for status in map(os.stat, files)}
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ConfigurationError(
-            f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
+            f"there is no file {os.fspath(error.filename)!r}; pass a file, a pattern or a folder."
         ) from None
     if len(identities) < len(files):
         raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
@@ -189,8 +188,7 @@ class Files:
         for path, seen in zip(self.paths, self._seen, strict=True):
             if _status(path) != seen:
                 raise ConfigurationError(
-                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
-                    "the records anew, when nobody writes the files."
+                    f"{path} has changed since these records were named. Make the records anew, when nobody writes the files."
                 )
 
 

@@ -64,7 +64,7 @@ class FileForm:
         require(fits, "encoding", encoding, rule)
 
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
-        given = {"separator": separator, "encoding": encoding}
+        given: dict[str, Any] = {"separator": separator, "encoding": encoding}
         return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
@@ -126,8 +126,7 @@ class CSVFile:
             separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         except UnicodeEncodeError:
             raise SchemaError(
-                f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
-                "separator of this file."
+                f"the separator {form.separator!r} is no character of {form.encoding}. Pass the separator of {place}."
             ) from None
         self._separator = np.frombuffer(separator, dtype=np.uint8)
         self._decode: Decode = REPLACING
@@ -161,24 +160,21 @@ class CSVFile:
         """Return the names of the columns. No error quotes their line, as it may be a record."""
         first = self._file.readline(LONGEST_HEADER)
         if len(first) == LONGEST_HEADER and not first.endswith(b"\n"):
-            raise FileFormatError(
-                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
-            )
+            raise FileFormatError(f"{place} has a first line that does not end: it is no CSV file. Pass another one.")
         first = first.removeprefix(codecs.BOM_UTF8) if self._form.is_utf8 else first
         for line in chain([first], iter(self._file.readline, b"")):
             if b"\x00" in line:
                 raise FileFormatError(
                     f"{place} has zero bytes in its first line, as packed files, spreadsheets, Parquet files and text in UTF-16 "
-                    "have, but CSV must be text in UTF-8 or a single-byte encoding. Save it as CSV in UTF-8; give a Parquet file "
-                    "a name that ends in .parquet."
+                    "have. Save it as CSV in UTF-8; give a Parquet file a name that ends in .parquet."
                 )
             try:
                 text = line.decode(self._form.encoding).removesuffix("\n").removesuffix("\r")
             except UnicodeDecodeError:
                 raise FileFormatError(
-                    f"{place} has a first line that is not in {self._form.encoding}, so the columns' names cannot be read. If "
-                    'it is text, it is likely Latin-1 or Windows-1252: write encoding = "windows-1252" into the schema, or save '
-                    "the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8). Otherwise save it as CSV in UTF-8."
+                    f"{place} has a first line that is not in {self._form.encoding}. If it is text, it is likely Windows-1252: "
+                    'write encoding = "windows-1252" into the schema. Otherwise save it as CSV in UTF-8 (iconv -f WINDOWS-1252 '
+                    "-t UTF-8)."
                 ) from None
             if not text.strip() and self._form.separator not in text:
                 continue
@@ -190,8 +186,8 @@ class CSVFile:
             (width,) = cell_counts(line, self._separator.tobytes(), 1)
             if width == OPEN_QUOTE:
                 raise SchemaError(
-                    f"{place} has a quote in its first line that does not close there, but the names of columns must "
-                    "be on one line. Rename the column whose name has a line break, or close the quote."
+                    f"{place} has a quote in its first line that does not close there. Close it, or rename the column whose name "
+                    "has a line break."
                 )
             data, starts, stops, _ = _split(line, self._separator, width, 1)
             return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())

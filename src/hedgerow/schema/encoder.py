@@ -57,8 +57,7 @@ class Encoder:
                 count = len(inner) + 2
             if count > MOST_CODES:
                 raise SchemaError(
-                    f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its "
-                    "codes fit memory. Declare fewer values, or lower max_bins."
+                    f"feature {name!r} needs {count} codes, of at most {MOST_CODES}. Declare fewer values, or lower max_bins."
                 )
             counts.append(count)
             edges.append(inner)

@@ -59,9 +59,8 @@ class _Entry:
         require(origin in origins, f"the origin {of.format('origin')}", origin, rule)
         if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
             raise SchemaError(
-                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a "
-                "certificate says which release an entry comes from, and others have none. Take both from hr.private_schema, or "
-                "neither."
+                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but released entries alone "
+                "have the hash of a certificate. Take both from hr.private_schema."
             )
         rule = f"a text on one line of up to {LONGEST_REASON} characters, such as 'register form 12'"
         is_line = isinstance(reason, str) and reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable()
@@ -188,10 +187,8 @@ class Numeric(_Entry):
         Public cut points are used if given. If there are too many, evenly spaced ones are used. A range that is too narrow for
         that many distinct numbers has fewer bins.
         """
-        if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or max_bins < 1:
-            raise ConfigurationError(
-                f"max_bins is {max_bins!r}, but a range is divided into a whole number of bins. Pass an integer from 1 up."
-            )
+        is_count = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool) and max_bins > 0
+        require(is_count, "max_bins", max_bins, "an integer from 1 up")
         if self.cuts is not None and len(self.cuts) < max_bins:
             return np.array(self.cuts, dtype=np.float64)
         steps = np.arange(1, max_bins)
@@ -287,7 +284,7 @@ class Categorical(_Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        values = distinct_values(self.values, "A categorical feature", "value", self.key)
+        values = distinct_values(self.values, "value", self.key)
         object.__setattr__(self, "values", values)
 
     @property
@@ -324,40 +321,28 @@ class Categorical(_Entry):
 Feature = Numeric | Categorical
 
 
-def distinct_values(
-    values: Any, owner: str, noun: str, key_of: Callable[[object], Key] = category_key
-) -> tuple[Value, ...]:
+def distinct_values(values: Any, noun: str, key_of: Callable[[object], Key] = category_key) -> tuple[Value, ...]:
     plural = "classes" if noun == "class" else f"{noun}s"
-    if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
-        raise SchemaError(
-            f"{owner} has {plural} of type {type(values).__name__}, but each needs its place in a fixed order. "
-            "Pass a list."
-        )
+    is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset)
+    require(is_list, f"the list of {plural}", values, "a list, in which each has its place in a fixed order")
     seen: dict[Key, Value] = {}
     for given in values:
         value = given.item() if isinstance(given, np.generic) else given
         kind = next((kind for kind in (bool, str, int, float) if isinstance(value, kind)), None)
-        if kind is None:
-            raise SchemaError(
-                f"{owner} lists {value!r} as a {noun}, but records are compared as text or numbers, and what is missing has "
-                "a code of its own. Pass text, numbers or truth values."
-            )
-        value = str.__str__(value) if kind is str else kind(value)
+        rule = "among text, numbers and truth values, since what is missing has a code of its own"
+        require(kind, f"a {noun}", value, rule)
+        value = str.__str__(value) if kind is str else kind(value)  # type: ignore[misc]
         key = key_of(value)
-        if isinstance(key, float) and not math.isfinite(key):
-            raise SchemaError(
-                f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
-                "that is no number."
-            )
+        is_told_apart = not isinstance(key, float) or math.isfinite(key)
+        require(is_told_apart, f"a {noun}", value, "text that is no number, or a finite float64")
         if key in seen:
             raise SchemaError(
-                f"{owner} lists {seen[key]!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
-                "written as text or not, and text without the white space around it. Keep one of them, or declare as_text if "
-                "they are codes."
+                f"{seen[key]!r} and {value!r} are one {noun}: numbers are compared as float64 whether written as text or not, "
+                "and text without the white space around it. Keep one of them, or declare as_text if they are codes."
             )
         seen[key] = value
     if not seen:
-        raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
+        raise SchemaError(f"There are no {plural}, so no record could be told from another. List them.")
     return tuple(seen.values())
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, require
+from hedgerow.errors import PrivacyLeakWarning, SchemaError, require
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
 from hedgerow.reading.persons import without_column
@@ -206,10 +206,7 @@ class Schema:
         known = {*self.features, self._labels_name}
         unknown = [name for name in names if name not in known]
         if unknown:
-            raise SchemaError(
-                f"The schema has no entry {unknown[0]!r}, so there is nothing to confirm. Pass names out of "
-                "schema.inferred."
-            )
+            raise SchemaError(f"The schema has no entry {unknown[0]!r} to confirm. Pass names out of schema.inferred.")
         chosen = set(names) if names else known
         labels: dict[str, Any] = {}
         if self._labels_name in chosen:
@@ -262,10 +259,7 @@ class Schema:
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        if max_categories < 1:
-            raise ConfigurationError(
-                f"max_categories is {max_categories}, but a feature needs a value. Pass 1 or more."
-            )
+        require(max_categories >= 1, "max_categories", max_categories, "1 or more")
         columns = read_columns(X, allow_empty=False)
         features = {
             name: guess_feature(column_of(columns.cells(i)), max_categories) for i, name in enumerate(columns.names)
@@ -283,9 +277,7 @@ class Schema:
             json.dumps(self.to_dict(), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             text = error.object[error.start : error.end]
-            raise SchemaError(
-                f"The schema holds the character {text!a}, which no file can hold as UTF-8. Rename what it is in."
-            ) from None
+            raise SchemaError(f"The schema holds {text!a}, which UTF-8 cannot hold. Rename what it is in.") from None
 
     def check(self, X: Any, y: Any = None) -> SchemaReport:
         """Count the disagreements between records and the schema, without protection: only the data owner may see the counts.
@@ -422,26 +414,22 @@ def _checked_labels(schema: Schema) -> Feature:
     origin, release = schema.classes_origin, schema.classes_release
     if (classes is None) == (outcome is None):
         raise SchemaError(
-            f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "
-            "one of some classes, or a number. Pass classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a "
-            "regressor."
+            f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}. Pass "
+            "classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a regressor."
         )
     if outcome is None:
-        values = distinct_values(classes, "The schema", "class")
+        values = distinct_values(classes, "class")
         return Categorical(values, origin=origin, release=release, reason=reason)
     if (origin, release, reason) != ("given", None, None):
         raise SchemaError(
-            "An outcome tells itself where it comes from, so classes_origin, classes_release and classes_reason must be left out."
+            "classes_origin, classes_release and classes_reason must be left out: an outcome has its own."
         )
     return check_outcome(outcome)
 
 
 def _checked_features(features: Any) -> dict[str, Feature]:
     if not isinstance(features, Mapping) or not features:
-        raise SchemaError(
-            "The schema has no features, but what is public about each column must be said. "
-            'Pass a mapping such as {"age": hr.Numeric(0, 120)}.'
-        )
+        raise SchemaError('The schema has no features. Pass a mapping such as {"age": hr.Numeric(0, 120)}.')
     for name, feature in features.items():
         require(isinstance(name, str) and name, "the name of a feature", name, "the text over its column")
         if not isinstance(feature, Numeric | Categorical):

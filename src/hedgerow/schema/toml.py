@@ -54,9 +54,7 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads, and deep brackets
-        raise FileFormatError(
-            f"{place} is not TOML: {error}. A schema must be read without guessing. Correct the file there."
-        ) from error
+        raise FileFormatError(f"{place} is not TOML: {error}. Correct the file there.") from error
 
 
 def read_features(given: Any, place: str) -> dict[str, Feature]:
@@ -78,9 +76,7 @@ def read_features(given: Any, place: str) -> dict[str, Feature]:
 
 def table_of(entry: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping) or "name" in entry:
-        raise SchemaError(
-            f"{place} is no table of its own. Write its name in brackets, and below it low and high, or values."
-        )
+        raise SchemaError(f"{place} is no table. Write its name in brackets, and below it low and high, or values.")
     return entry
 
 
@@ -104,9 +100,7 @@ def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], p
     for key in sorted(needed - set(values)):
         raise SchemaError(f"{place} lacks {key!r}, which it needs. Add it.")
     for key in sorted(set(values) - needed - allowed):
-        raise SchemaError(
-            f"{place} has the unknown key {key!r}, which may be misspelled. Use {sorted(needed | allowed)}."
-        )
+        raise SchemaError(f"{place} has the unknown key {key!r}. Use {sorted(needed | allowed)}.")
 
 
 def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:

@@ -269,18 +269,17 @@ def check_outcome(outcome: Feature) -> Numeric:
     if not isinstance(outcome, Numeric) or isinstance(outcome, Date):
         raise SchemaError(
             f"The outcome is {outcome!r}, but it is a number with a public range. Pass hr.Numeric(low, high), or hr.Integer(low, "
-            "high) for counts; for labels pass classes instead."
+            "high) for counts; for labels pass classes."
         )
     if outcome.cuts is not None:
         raise SchemaError(
-            "The outcome has cut points, but it is read as a number and never in bins. Pass its range alone, as in "
-            f"hr.{type(outcome).__name__}({outcome.low:g}, {outcome.high:g})."
+            f"The outcome has cut points, but it is never in bins. Pass hr.{type(outcome).__name__}({outcome.low:g}, "
+            f"{outcome.high:g})."
         )
     if max(-outcome.low, outcome.high) > FARTHEST or outcome.high - outcome.low < NARROWEST:
         raise SchemaError(
-            f"The outcome's range is {outcome.in_words()}, but squares of errors must be numbers that a computer can hold, so it "
-            f"is at least {NARROWEST:g} wide and within {-FARTHEST:g} and {FARTHEST:g}. Pass the outcome, and its range, in "
-            "another unit."
+            f"The outcome's range is {outcome.in_words()}, but it must be at least {NARROWEST:g} wide and within {-FARTHEST:g} "
+            f"and {FARTHEST:g}, so that squares of errors are numbers. Pass the outcome, and its range, in another unit."
         )
     return outcome
 

@@ -47,13 +47,14 @@ class _Whole(Numeric):
         low, high = math.ceil(ends[first]), math.ceil(ends[last + 1]) - 1
         if low > high:  # between cut points without a whole number between them
             return super().interval_label(first, last, max_bins)
-        return self.count_text(low) if low == high else f"{self.count_text(low)} to {self.count_text(high)}"
+        return self.end_text(low) if low == high else f"{self.end_text(low)} to {self.end_text(high)}"
 
     def edge_label(self, edge: float) -> str:
-        return self.count_text(math.ceil(edge))
+        return self.end_text(math.ceil(edge))
 
-    def count_text(self, count: int) -> str:
-        return str(count)
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return str(int(end))
 
 
 @dataclass(frozen=True, repr=False)
@@ -158,7 +159,7 @@ class Date(_Whole):
 
     def end_text(self, end: float) -> str:
         """Return an end of the range as text."""
-        return self.count_text(int(end))
+        return date_text(int(end), self.unit)
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -169,9 +170,6 @@ class Date(_Whole):
     def end(self) -> float:
         """Where the last bin ends: a day or a second after its last one begins."""
         return self.high + 1
-
-    def count_text(self, count: int) -> str:
-        return date_text(count, self.unit)
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], Floats]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
@@ -191,7 +189,7 @@ class Date(_Whole):
         if name in ("low", "high"):
             return self.end_text(getattr(self, name))
         if name == "cuts":  # a cut point within a day or a second stays a number
-            return [self.count_text(int(cut)) if float(cut).is_integer() else cut for cut in self.cuts or ()]
+            return [self.end_text(cut) if float(cut).is_integer() else cut for cut in self.cuts or ()]
         return super()._plain(name)
 
 

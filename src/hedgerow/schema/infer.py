@@ -243,15 +243,18 @@ def _far_codes(read: Floats, counts: Integers, feature: Numeric) -> dict[str, fl
     return {text: value for value, text in texts.items() if value in values and value in often and is_far[value]}
 
 
-def codes_as_text(column: Column) -> list[str]:
-    """Return the texts of a column that are codes and not numbers: some differ as text alone, or begin with a zero."""
+def codes_as_text(column: Column) -> Counter[str]:
+    """Return how many records have each text, if these are codes and not numbers: some differ as text alone, or begin with 0."""
+    texts: Counter[str] = Counter()
     if column.forms or not isinstance(column.cells, Texts):
-        return []
-    cells = map(str, column.cells.tolist())  # none is absent
-    texts = {text.strip(SPACE): value for text, value in zip(cells, column.numbers.tolist(), strict=True)}
-    whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text and value == value)
+        return texts
+    cells = [str(cell).strip(SPACE) for cell in column.cells.tolist()]  # none is absent
+    for text, count in zip(cells, column.counts.tolist(), strict=True):
+        texts[text] += count
+    values = dict(zip(cells, column.numbers.tolist(), strict=True))
+    whole = Counter((value, text.partition(".")[0]) for text, value in values.items() if "." in text and value == value)
     are_codes = any(number > 1 for number in whole.values()) or any(map(LEADING_ZERO.fullmatch, texts))
-    return sorted(texts) if are_codes else []
+    return texts if are_codes else Counter()
 
 
 def guess_feature(column: Column, max_categories: int) -> Feature:
@@ -262,8 +265,9 @@ def guess_feature(column: Column, max_categories: int) -> Feature:
     values, at most the ``max_categories`` most frequent ones.
     """
     codes = codes_as_text(column)
+    frequent = sorted(text for text, _ in codes.most_common(max_categories))
     if 0 < len(codes) <= max_categories:
-        return Categorical(codes, as_text=True, origin="inferred")
+        return Categorical(frequent, as_text=True, origin="inferred")
     if _are_markers(column, np.isnan(column.numbers) | column.are_truths):
         return guess_range(column)
     if column.are_truths.all():
@@ -271,17 +275,12 @@ def guess_feature(column: Column, max_categories: int) -> Feature:
     if _are_markers(column, np.isnan(column.seconds)):
         return _guess_dates(column)
     if codes:
-        often: Counter[str] = Counter()
-        for cell, count in zip(column.cells.tolist(), column.counts.tolist(), strict=True):
-            often[str(cell).strip(SPACE)] += count
-        return Categorical(
-            sorted(text for text, _ in often.most_common(max_categories)), as_text=True, origin="inferred"
-        )
+        return Categorical(frequent, as_text=True, origin="inferred")
     values = count_values(column.cells, (), column.counts)
     if not values:
         return guess_range(column)
-    frequent = set(sorted(values, key=lambda key: -values[key])[:max_categories])
-    return Categorical([public_value(key) for key in values if key in frequent], origin="inferred")
+    kept = set(sorted(values, key=lambda key: -values[key])[:max_categories])
+    return Categorical([public_value(key) for key in values if key in kept], origin="inferred")
 
 
 def _are_markers(column: Column, others: Truth) -> bool:

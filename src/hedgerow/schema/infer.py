@@ -139,29 +139,23 @@ def _forms(cells: Cells) -> tuple[Form, ...]:
     """Return the forms that read the most distinct texts, each of them other values; none if the text is surely plain."""
     if not len(cells) or not (isinstance(cells, Texts) or all(isinstance(cell, str) for cell in cells.tolist())):
         return ()
-
-    def count(texts: Cells, form: Form | None) -> int:
-        return int(np.isfinite(_read(texts, form)).sum())
-
-    found = numbers(cells)
-    plain = max(int(np.isfinite(found).sum()), count(cells[np.flatnonzero(np.isnan(found))], None))
     sample = cells[:SAMPLE]
-    likely = [form for form in NUMBERS + DATES if count(sample, form) >= SHARE * len(sample) / 2]
-    counts = [count(cells, form) for form in likely]
-    if max([plain, *counts]) < len(cells):
-        amounts: list[Form] = [form for form in AMOUNTS if count(sample, form) >= SHARE * len(sample)]
-        likely, counts = likely + amounts, counts + [count(cells, form) for form in amounts]
-    most = max([plain, *counts])
-    if most < SHARE * len(cells):
-        return ()
-    forms: list[Form] = [NumberFormat()] * (plain == most)
-    known = [_read(cells, form if count(cells, form) else None) for form in forms]
-    for form, number in zip(likely, counts, strict=True):
-        values = _read(cells, form)
-        if number == most and not any(np.array_equal(values, other, equal_nan=True) for other in known):
-            forms.insert(0 if forms == [NumberFormat()] and isinstance(form, DateFormat) else len(forms), form)
-            known.append(values)
-    return () if plain == most and len(forms) == 1 else tuple(forms)
+    likely = [form for form in NUMBERS + DATES if _number(_read(sample, form)) >= SHARE * len(sample) / 2]
+    values: dict[Form | None, Floats] = {None: max(numbers(cells), _read(cells, None), key=_number)}
+    values |= {form: _read(cells, form) for form in likely}
+    if max(map(_number, values.values())) < len(cells):
+        amounts = [form for form in AMOUNTS if _number(_read(sample, form)) >= SHARE * len(sample)]
+        values |= {form: _read(cells, form) for form in amounts}
+    most = max(map(_number, values.values()))
+    forms: list[Form | None] = []
+    for form, mine in values.items() if most >= SHARE * len(cells) else ():
+        if _number(mine) == most and not any(np.array_equal(mine, values[one], equal_nan=True) for one in forms):
+            forms.insert(0 if forms == [None] and isinstance(form, DateFormat) else len(forms), form)
+    return () if forms == [None] else tuple(form or NumberFormat() for form in forms)
+
+
+def _number(values: Floats) -> int:
+    return int(np.isfinite(values).sum())
 
 
 def question_of(column: Column) -> list[str]:

@@ -231,8 +231,7 @@ class Batches:
         self._given = given
         self.again = not (isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader"))
         self._opened = False
-        self._head: list[Mapping[str, Any]] | None = None  # up to the first that has a record
-        self._rest: Iterator[Mapping[str, Any]] = iter(())
+        self._waiting: Iterator[Mapping[str, Any]] | None = None  # those that a check opened
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
@@ -240,7 +239,12 @@ class Batches:
         Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
         for a refusal, which one record could bring about, or prevent, before anything is charged.
         """
-        head = self._first()
+        head, rest = list[Mapping[str, Any]](), self.tables()
+        for batch in rest:
+            head.append(batch)
+            if _rows(batch):
+                break
+        self._waiting = chain(head, rest)
         for batch in head:
             block = layout.block(batch)
             declared = _is_arrow(block.y, "Array", "ChunkedArray")
@@ -254,24 +258,16 @@ class Batches:
         return (layout.block(batch) for batch in self.tables())
 
     def tables(self, form: FileForm = COMMAS) -> Iterator[Mapping[str, Any]]:
-        head, rest = self._first(), self._rest
-        self._head = None
-        return chain(head, rest)
-
-    def _first(self) -> list[Mapping[str, Any]]:
-        if self._head is not None:
-            return self._head
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            return waiting
         if self._opened and not self.again:
             raise ConfigurationError(
                 "these batches were read to their end, and can be read once only. Pass a function that opens them, such as "
                 "hr.Records.from_batches(lambda: reader()), to fit on them again."
             )
-        self._rest, self._opened, self._head = _batches(self._given), True, []
-        for batch in self._rest:
-            self._head.append(batch)
-            if _rows(batch):
-                break
-        return self._head
+        batches, self._opened = _batches(self._given), True
+        return batches
 
 
 def _rows(batch: Mapping[str, Any]) -> int:

@@ -77,7 +77,7 @@ def draft_schema(
         notes.append(Note("outcome", entry, (*oddities, *_absent(label), *infer.question_of(labels))))
         return schema, notes
     classes = infer.guess_classes(labels, plain=True)
-    oddities = _odd_values(classes, labels.records_with(classes))
+    oddities = _odd_values(classes, infer.records_with(labels.cells, labels.counts, classes))
     if len(classes) > MANY_CLASSES:
         oddities = ["so many that --target may name the wrong column; pass --outcome if it is a number to predict"]
     notes.append(Note("classes", f"of the target {target!r}: {listed(classes)}", tuple(oddities)))

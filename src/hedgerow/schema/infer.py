@@ -83,9 +83,10 @@ class Column:
         names = ("cells", "counts", "numbers", "seconds", "are_truths")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
-    def records_with(self, values: Sequence[Value]) -> Integers:
-        codes = CategoryReader(values).codes(self.cells)
-        return np.bincount(codes, self.counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
+
+def records_with(cells: Cells, counts: Integers, values: Sequence[Value]) -> Integers:
+    codes = CategoryReader(values).codes(cells)
+    return np.bincount(codes, counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
 
 def column_of(cells: Cells) -> Column:
@@ -189,15 +190,13 @@ def draft_of(cells: Cells, missing: Sequence[str], guess: Callable[[Column], Fea
     """Return the draft of a column: markers, which are no values, are recognized by public rules, and listed."""
     distinct, counts = _distinct(cells)
     markers = (*MARKERS, *WORDS)
-    codes = CategoryReader(markers).codes(distinct)
-    per = np.bincount(codes, counts, minlength=len(markers) + 2).astype(np.int64).tolist()
-    there = {marker: number for marker, number in zip(markers, per, strict=False) if number and marker not in missing}
-    column = _column(distinct, counts, (*missing, *there))
-    feature = guess(column)
-    if type(feature) is Categorical and not there.keys() <= {*MARKERS}:  # there, a word may be a value
-        there = {marker: number for marker, number in there.items() if marker in MARKERS}
+    found = dict(zip(markers, records_with(distinct, counts, markers).tolist(), strict=True))
+    for allowed in (markers, MARKERS):  # among values, a word may be one
+        there = {one: number for one, number in found.items() if number and one in allowed and one not in missing}
         column = _column(distinct, counts, (*missing, *there))
         feature = guess(column)
+        if type(feature) is not Categorical:
+            break
     own: dict[str, int] = {}
     if isinstance(feature, Numeric):
         read = column.seconds if isinstance(feature, Date) else column.numbers

@@ -291,17 +291,13 @@ class ParquetFile:
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         wanted = set(names or single(self.header))
         rows = min(max(BATCH_CELLS // max(len(wanted), 1), 1), BATCH_ROWS)
-        batches = self._file.iter_batches(rows, columns=names)  # it may read columns whose names begin alike, too
-        while True:
-            try:
-                batch = next(batches, None)
-            except self._errors:
-                raise self._damaged from None
-            if batch is None:
-                return
-            self._read += batch.num_rows
-            columns = zip(batch.schema.names, batch.columns, strict=True)
-            yield {name: column for name, column in columns if name in wanted}
+        try:
+            for batch in self._file.iter_batches(rows, columns=names):  # also columns whose names begin alike
+                self._read += batch.num_rows
+                columns = zip(batch.schema.names, batch.columns, strict=True)
+                yield {name: column for name, column in columns if name in wanted}
+        except self._errors:
+            raise self._damaged from None
 
 
 TableFile = CSVFile | ParquetFile

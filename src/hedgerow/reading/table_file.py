@@ -52,8 +52,6 @@ class FileForm:
 
     def __post_init__(self) -> None:
         separator, encoding = self.separator, self.encoding
-        is_one = isinstance(separator, str) and len(separator) == 1 and separator not in '"\r\n\0'
-        require(is_one, "delimiter", separator, "one character between cells, such as ';' or '\\t'")
         try:
             sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
             text = sample.decode(encoding, "replace")
@@ -62,6 +60,9 @@ class FileForm:
             fits = False
         rule = "'utf-8' or a single-byte encoding that extends ASCII, such as 'windows-1252' or 'iso-8859-1'"
         require(fits, "encoding", encoding, rule)
+        is_one = isinstance(separator, str) and len(separator) == 1 and separator not in '"\r\n\0'
+        is_known = is_one and separator.encode(encoding, "ignore")
+        require(is_known, "delimiter", separator, f"one character of {encoding} between cells, such as ';' or '\\t'")
 
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
         given: dict[str, Any] = {"separator": separator, "encoding": encoding}
@@ -122,12 +123,7 @@ class CSVFile:
         self._form, self._file = form, file
         self.malformed = self.open_quotes = 0  # records without cells so far, and those of them with an open quote
         self.unreadable: Counter[str] = Counter()  # cells so far, by column, with bytes that the encoding does not know
-        try:
-            separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
-        except UnicodeEncodeError:
-            raise SchemaError(
-                f"the separator {form.separator!r} is no character of {form.encoding}. Pass the separator of {place}."
-            ) from None
+        separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         self._separator = np.frombuffer(separator, dtype=np.uint8)
         self._decode: Decode = REPLACING
         if not form.is_utf8:

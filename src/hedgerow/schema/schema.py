@@ -400,13 +400,11 @@ class Schema:
         return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
-        rest = {"missing": list(self.missing)} if self.missing else {}
-        rest |= {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, 1, ())}
-        if self.outcome is None:
-            rest |= {name: value for name in ORIGINS if (value := getattr(self, name)) not in (None, "given")}
-        parts = [repr(dict(self.features)), labels, *(f"{name}={value!r}" for name, value in rest.items())]
-        return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
+        given = {} if self.classes == () else {"classes": self.classes}
+        options = {one.name: one.default for one in fields(self) if one.kw_only}
+        given |= {name: getattr(self, name) for name, default in options.items() if getattr(self, name) != default}
+        texts = [f"{name}={list(value) if isinstance(value, tuple) else value!r}" for name, value in given.items()]
+        return shortened(f"Schema({', '.join([repr(dict(self.features)), *texts])})", LONGEST_REPR)
 
 
 def _checked_labels(schema: Schema) -> Feature:

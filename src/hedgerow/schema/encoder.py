@@ -69,16 +69,16 @@ class Encoder:
         self._classes = CategoryReader(schema.classes, schema.missing)
 
     @lazy
-    def _tables(self) -> tuple[Array, ...]:
-        return self._all_edges, self._starts, *slots_of(self._all_edges, self._starts)
+    def _slots(self) -> tuple[Array, ...]:
+        return slots_of(self._all_edges, self._starts)
 
     @lazy
     def _readers(self) -> list[Callable[[Cells], Array]]:
         return [feature.reader(self.schema.missing) for feature in self.schema.features.values()]
 
     def __getstate__(self) -> dict[str, Any]:
-        # The tables take far more memory than the edges, and both follow from the others.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_tables", "_readers")}
+        # The slots take far more memory than the edges, and both follow from the others.
+        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_readers")}
 
     def merged(self, into: Sequence[Integers]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
@@ -143,7 +143,8 @@ class Encoder:
         # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
         # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
         steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
-        bin_columns(fixed(block), sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
+        tables = self._all_edges, self._starts, *self._slots
+        bin_columns(fixed(block), sources, targets, *tables, markers, steps, codes.reshape(-1, order="A"))
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
         """Return the number for each record's label: the position of its class, or the code of its outcome; -1 for none.

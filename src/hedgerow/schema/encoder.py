@@ -185,10 +185,8 @@ def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArr
 def raw_columns(X: Any, schema: Schema) -> Floats:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
-    result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
-    for i, feature in enumerate(schema.features.values()):
-        result[:, i] = feature.reader(schema.missing)(columns.cells(i))
-    return result
+    readers = enumerate(feature.reader(schema.missing) for feature in schema.features.values())
+    return np.column_stack([read(columns.cells(i)) for i, read in readers]).astype(np.float64)
 
 
 def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigurationError, SchemaError, require
+from hedgerow.errors import SchemaError, require
 from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import PLAIN, NumberFormat
@@ -210,7 +210,7 @@ class Numeric(_Entry):
     def code_label(self, code: int, max_bins: int) -> str:
         """Return what a code means, such as "[17, 31.6)" or "missing"."""
         edges = self.bin_edges(max_bins)
-        _check_code(code, len(edges) + 2)
+        require(0 <= code <= len(edges) + 1, "Code", code, f"from 0 to {len(edges) + 1}")
         return "missing" if code == len(edges) + 1 else self.interval_label(code, code, max_bins)
 
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
@@ -301,7 +301,7 @@ class Categorical(_Entry):
 
     def code_label(self, code: int, max_bins: int) -> str:
         """Return what a code means: a value, "missing" or "undeclared"."""
-        _check_code(code, len(self.values) + 2)
+        require(0 <= code <= len(self.values) + 1, "Code", code, f"from 0 to {len(self.values) + 1}")
         if code >= len(self.values):
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
@@ -344,11 +344,6 @@ def distinct_values(values: Any, noun: str, key_of: Callable[[object], Key] = ca
     if not seen:
         raise SchemaError(f"There are no {plural}, so no record could be told from another. List them.")
     return tuple(seen.values())
-
-
-def _check_code(code: int, n_codes: int) -> None:
-    if not 0 <= code < n_codes:
-        raise ConfigurationError(f"Code {code} names nothing: this feature has the codes 0 to {n_codes - 1}.")
 
 
 def _short(value: Any) -> str:

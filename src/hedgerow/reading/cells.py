@@ -39,13 +39,15 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
 from hedgerow.arrays import Array, Floats, lazy
-from hedgerow.reading.kernels import ASCII, FLOAT, POWERS, look_up, read_numbers
+from hedgerow.reading.kernels import ASCII, FLOAT, KNOWN, POWERS, read_numbers
 from hedgerow.reading.text_cells import (
+    NO_TEXTS,
     REPLACING,
     CodedTexts,
     Texts,
     by_object,
     joined,
+    no_spellings,
     read_plain,
     ready,
     spelling_table,
@@ -65,9 +67,7 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset({FLOAT}).union(
-    map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))
-)
+CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64)))
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
@@ -201,7 +201,7 @@ class Rule:
     """How the cells of a column are read: ``one`` reads a single cell, and the others read many at once with the same result.
 
     ``texts`` reads text, and ``numbers`` reads machine numbers; by default each distinct one is read once. ``floats``: numbers
-    among objects are read as float64.
+    among objects are read as float64. ``known`` returns a table of ``spelling_table``, whose codes are results.
     """
 
     def __init__(
@@ -212,8 +212,9 @@ class Rule:
         numbers: Callable[[Array], Array] | None = None,
         *,
         floats: bool = False,
+        known: Callable[[], tuple[Any, ...]] = no_spellings,
     ) -> None:
-        self.dtype, self._one, self._floats = dtype, one, floats
+        self.dtype, self._one, self._floats, self._known = dtype, one, floats, known
         self._texts = texts or (lambda cells: cells.through(self.each))
         self._numbers = numbers or self._distinct_numbers
 
@@ -231,25 +232,32 @@ class Rule:
 
     def _objects(self, objects: Array) -> Array:
         ready()
+        self._texts(NO_TEXTS)  # so that no record decides whether a kernel runs
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
-        kinds, numbers, texts = read_plain(objects)
-        is_text = kinds == ASCII
-        if is_text.all():
-            return self._texts(texts)
-        result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text if is_text.any() else slice(None)
-        result[is_text] = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
-        result[rest] = self._others(objects[rest], kinds[rest], numbers[rest])
+        kinds, bits, texts, only = read_plain(objects, self._known())
+        readers: dict[int, Callable[[Any], Array]] = {
+            KNOWN: bits.__getitem__,
+            ASCII: lambda rows: self._texts(texts[rows]),
+        }
+        if self._floats:
+            readers[FLOAT] = lambda rows: self._numbers(bits[rows].view(np.float64))
+        if only in readers:
+            return readers[only](slice(None)).astype(self.dtype, copy=False)
+        result, rest = np.empty(len(objects), dtype=self.dtype), np.ones(len(objects), dtype=np.bool_)
+        for kind, read in readers.items():
+            rows = kinds == kind
+            result[rows] = read(rows)
+            rest &= ~rows
+        result[rest] = self._others(objects[rest], kinds[rest])
         return result
 
-    def _others(self, objects: Array, kinds: Array, numbers: Floats) -> Array:
-        if self._floats and (kinds == FLOAT).all():
-            return self._numbers(numbers)
+    def _others(self, objects: Array, kinds: Array) -> Array:
         is_text = kinds == id(str)
         if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
             result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
-            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest], numbers[rest])
+            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest])
             return result
         if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
             with suppress(Exception), np.errstate(all="ignore"):
@@ -358,7 +366,9 @@ class CategoryReader:
         self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
         self._values = *values, *markers
         of_floats = None if as_text else self._codes_of_numbers
-        self.codes = Rule(self.code, np.int32, self._codes_of_texts, of_floats, floats=not as_text)
+        self.codes = Rule(
+            self.code, np.int32, self._codes_of_texts, of_floats, floats=not as_text, known=self._spellings
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_known"}  # it follows from the others
@@ -377,15 +387,18 @@ class CategoryReader:
     def _known(self) -> tuple[tuple[Any, ...], ...]:
         """The likely texts of the schema's values, as ``look_up`` takes them: for any encoding, and for UTF-8."""
         texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
-        known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]
-        return spelling_table([pair for pair in known if pair[0].isascii()]), spelling_table(known)
+        known = {text.encode(): self.code(text) for text in texts if "\0" not in text and text.isprintable()}
+        return spelling_table({text: code for text, code in known.items() if text.isascii()}), spelling_table(known)
+
+    def _spellings(self) -> tuple[Any, ...]:
+        return self._known[True]
 
     def _codes_of_texts(self, cells: Texts) -> npt.NDArray[np.int32]:
         if isinstance(cells, CodedTexts):
             return cells.through(self._codes_of_texts)
         codes = np.empty(len(cells), dtype=np.int32)
-        look_up(*cells.given, *self._known[cells.decode is REPLACING], self.missing, codes)
-        return cells.fill(codes, codes < 0, self.code)
+        odd = cells.look_up(self._known[cells.decode is REPLACING], self.missing, codes)
+        return cells.fill(codes, codes < 0, self.code) if odd else codes
 
     def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:
         values = numbers(cells)

@@ -23,7 +23,7 @@ from narwhals.exceptions import DuplicateError
 from hedgerow.arrays import Array
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import MACHINE_NUMBERS, Cells, as_objects, is_read, object_array, time_cells
-from hedgerow.reading.text_cells import CodedTexts, Texts
+from hedgerow.reading.text_cells import ArrowTexts, CodedTexts, Texts
 from hedgerow.texts import it_or_them, listed
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
@@ -165,29 +165,19 @@ def arrow_column(column: Any) -> Column:
 def arrow_texts(column: Any) -> Texts:
     import pyarrow
 
-    block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
-    block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
-    absent = block.is_null().to_numpy(zero_copy_only=False) if block.null_count else None
-    first, last = block.offset, block.offset + len(block)
-    if pyarrow.types.is_string_view(block.type):  # 16 bytes for each cell: its length, and its text if that fits
-        views = block.buffers()[1] or b""
+    kind, wide = column.type, pyarrow.large_string()
+    if kind not in (pyarrow.string(), wide):  # 16 bytes for each cell: its length, and its text if that fits
+        block = column.combine_chunks()
+        views, first, last = block.buffers()[1] or b"", block.offset, block.offset + len(block)
         lengths = np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4]
-        lengths = lengths if absent is None else np.where(absent, 0, lengths)
+        begins = np.arange(16 * first + 4, 16 * last + 4, 16)
+        if block.null_count:
+            absent = block.is_null().to_numpy(zero_copy_only=False)
+            lengths, begins = np.where(absent, 0, lengths), np.where(absent, -1, begins)
         if lengths.max(initial=0) <= LONGEST_IN_VIEW:
-            begins = np.arange(16 * first + 4, 16 * last + 4, 16)
-            return _texts(views, begins, begins + lengths, absent)
-    if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
-        block = block.cast(pyarrow.large_string())
-        first, last = block.offset, block.offset + len(block)
-    _, places, text = block.buffers()
-    wide = np.int32 if block.type == pyarrow.string() else np.int64
-    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1]
-    return _texts(text or b"", offsets[:-1], offsets[1:], absent)
-
-
-def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Texts:
-    starts = starts if absent is None else np.where(absent, -1, starts)
-    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
+            return Texts(np.frombuffer(views, dtype=np.uint8), begins, begins + lengths)
+        column, kind = pyarrow.chunked_array([block.cast(wide)]), wide  # a cast of a slice may read what is before it
+    return ArrowTexts(column.chunks, kind == wide)
 
 
 def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:

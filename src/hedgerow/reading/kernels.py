@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from hedgerow.arrays import compiled
@@ -17,7 +17,10 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
-ASCII, FLOAT = 1, 2  # in place of the address of an object's type
+LAST = np.uint64(
+    1 << 56
+)  # from here on, the last byte of a word is not zero; as known texts end so, it tells their length
+ASCII, FLOAT, KNOWN = 1, 2, 3  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 
@@ -168,51 +171,121 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
             continue
         length, end = stop - start, _end(data, start, stop)
         slot = _hash(data, start, stop, end) & mask
-        while True:
-            known = table[slot]
-            if known < 0:
-                if 2 * count >= len(table):
-                    return -1
-                table[slot], words[slot], lengths[slot] = count, end, length
-                firsts[count], places[row] = row, count
-                count += 1
-                break
-            begin = starts[firsts[known]]
+        while table[slot] >= 0:
+            begin = starts[firsts[table[slot]]]
             if words[slot] == end and lengths[slot] == length and _same(data, start, data, begin, length):
-                places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            if 2 * count >= len(table):
+                return -1
+            table[slot], words[slot], lengths[slot] = count, end, length
+            firsts[count] = row
+            count += 1
+        places[row] = table[slot]
     return count
 
 
-@compiled
-def look_up(data, starts, stops, known, words, lengths, begins, codes, factor, shift, missing, out):
-    """Write the code of each cell that is a known text byte by byte, -1 for another one, ``missing`` for one without text.
+@intrinsic
+def _pointer(context, address):
+    """Return an address, which must be in an object that is held, as what ``carray`` takes."""
 
-    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), factor, shift: the table
-    of ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
+    def cast(context, builder, signature, given):
+        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.uint64), cast
+
+
+@compiled
+def look_up(data, starts, stops, known, missing, out):
+    """Write the code of each cell that is a known text byte by byte, -1 for another one, and return whether there is one.
+
+    IN data (bytes,), starts stops (cells,); known: a table of ``spelling_table``; missing: the code of a cell without text. OUT
+    out (cells,).
     """
-    for row in range(len(starts)):
-        start, stop = starts[row], stops[row]
-        if start < 0:
-            out[row] = missing
-            continue
-        length = stop - start
-        end = _end(data, start, stop)
-        key = end ^ np.uint64(length)
-        if length > 8:
-            key ^= _word(data, np.uint64(start)) * np.uint64(FACTOR)
-        slot = (key * factor) >> np.uint64(shift)
-        code = np.int32(-1)
-        while True:
-            if words[slot] == end and lengths[slot] == length:
-                if length <= 8 or _same(data, start, known, begins[slot], length):
-                    code = codes[slot]
-                    break
-            elif lengths[slot] < 0:
-                break
-            slot += np.uint64(1)
+    words, codes, factor, shift = known[:4]
+    signs = np.int32(0)
+    for row in range(np.uint64(len(starts))):  # few operations for short texts; all others come afterwards
+        start, stop, code = starts[row], stops[row], np.int32(-2)
+        length = np.uint64(stop - start)
+        if length - np.uint64(1) < WORD and stop >= 8 and start >= 0:
+            word = _word(data, np.uint64(stop) - WORD)
+            if word >= LAST:
+                word >>= np.uint64(64) - np.uint64(8) * length
+                slot = (word * factor) >> shift
+                code = codes[slot] if words[slot] == word else code
         out[row] = code
+        signs |= code
+    return signs < 0 and _look_up_rest(data, starts, stops, np.empty(0, dtype=np.uint8), 0, known, missing, out)
+
+
+@compiled
+def _look_up_rest(data, starts, stops, valid, first, known, missing, out):
+    """Write the codes of cells without text, and of those whose code is -2: any text, perhaps at the beginning of the data."""
+    texts, begins, table, ends, lengths, code_of = known[4:]
+    mask, unknown = np.uint64(len(table) - 1), False
+    for row in range(np.uint64(len(starts))):
+        start, stop, bit = starts[row], stops[row], np.uint64(first) + row
+        if start < 0 or (len(valid) > 0 and valid[bit >> np.uint64(3)] >> (bit & np.uint64(7)) & 1 == 0):
+            out[row] = missing
+        elif out[row] == -2:
+            end, length, code = _end(data, start, stop), stop - start, np.int32(-1)
+            slot = _hash(data, start, stop, end) & mask
+            while table[slot] >= 0:
+                begin = begins[table[slot]]
+                if ends[slot] == end and lengths[slot] == length and _same(data, start, texts, begin, length):
+                    code = code_of[table[slot]]
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            out[row] = code
+            unknown = unknown or code < 0
+    return unknown
+
+
+@compiled
+def _look_up_chunk(data, offsets, valid, first, known, missing, out):
+    words, codes, factor, shift = known[:4]
+    begin, rows, signs = np.uint64(0), np.uint64(len(out)), np.int32(0)
+    while begin < rows and offsets[begin + np.uint64(1)] < 8:
+        out[begin] = -2
+        begin += np.uint64(1)
+    unknown = _look_up_rest(data, offsets[:begin], offsets[1:], valid, first, known, missing, out)
+    start = np.int64(offsets[begin])
+    for row in range(begin, rows):  # as in ``look_up``, without a branch
+        stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
+        length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
+        is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
+        word >>= (np.uint64(64) - np.uint64(8) * length) & np.uint64(63)
+        slot = (word * factor) >> shift
+        code = codes[slot] if (words[slot] == word) & is_short else code
+        out[row] = code
+        signs |= code
+        start = stop
+    if signs < 0 or len(valid) > 0:
+        unknown |= _look_up_rest(data, offsets[:-1], offsets[1:], valid, first, known, missing, out)
+    return unknown
+
+
+@compiled
+def look_up_chunks(chunks, wide, known, missing, out):
+    """Do what ``look_up`` does for chunks of Arrow's text, where they are in memory.
+
+    IN chunks (chunks, 7): those of ``ArrowTexts.chunks``; wide: whether offsets have 64 bits; known, missing. OUT out (cells,).
+    """
+    unknown, row = False, 0
+    for chunk in range(len(chunks)):
+        data = carray(_pointer(chunks[chunk, 0]), (np.int64(chunks[chunk, 1]),), np.uint8)
+        valid = carray(_pointer(chunks[chunk, 2]), (np.int64(chunks[chunk, 3]),), np.uint8)
+        first, cells = chunks[chunk, 5], np.int64(chunks[chunk, 6])
+        own, offsets = out[row : row + cells], _pointer(chunks[chunk, 4])
+        if wide:
+            long = carray(offsets, (cells + 1,), np.int64)
+            unknown |= _look_up_chunk(data, long, valid, first, known, missing, own)
+        else:
+            short = carray(offsets, (cells + 1,), np.int32)
+            unknown |= _look_up_chunk(data, short, valid, first, known, missing, own)
+        row += cells
+    return unknown
 
 
 @intrinsic
@@ -226,31 +299,43 @@ def _memory(context, address):
 
 
 @partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
-def read_objects(objects, layout, kinds, numbers, starts, stops, data):
-    """Read floats and text of ASCII where Python keeps them, and return how many bytes all text has.
+def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, starts, stops, data):
+    """Read floats and text of ASCII where Python keeps them; return the bytes of text that is not known, and the kind of all.
 
-    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``. OUT kinds (cells,): ``FLOAT``, ``ASCII`` or
-    the address of the object's type; numbers (cells,): the bits of floats; starts stops (cells,): the place of text in data;
+    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``; words codes (slots,), factor, shift: the
+    short texts of ``spelling_table``. OUT kinds (cells,): ``FLOAT``, ``KNOWN``, ``ASCII`` or the address of the object's type;
+    numbers (cells,): the bits of floats, the codes of known texts; starts stops (cells,): the place of other text in data;
     data (bytes,): as much text as it holds.
     """
     of_float, of_text, head, state, flags, first = layout
-    size, room = np.uint64(0), np.uint64(len(data))
-    for row in range(len(objects)):
+    size, room, other = np.uint64(0), np.uint64(len(data)), np.uint64(0)
+    for row in range(np.uint64(len(objects))):
         at = objects[row]
         kind = _memory(at + head - WORD) if at != np.uint64(0) else at
-        kinds[row] = kind
         if kind == of_float:
-            kinds[row], numbers[row] = FLOAT, _memory(at + head)
+            kind, numbers[row] = np.uint64(FLOAT), _memory(at + head)
         elif kind == of_text and _memory(at + state) & flags == flags:
-            length = _memory(at + head)
-            kinds[row], starts[row], stops[row] = ASCII, size, size + length
-            if size + length + WORD <= room:
-                for begin in range(np.uint64(0), length, WORD):  # whole words, in which at least one byte is the text's
-                    word, to = _memory(at + first + begin), size + begin
-                    for byte in range(np.uint64(8)):
-                        data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
-            size += length
-    return size
+            length, at = _memory(at + head), at + first
+            code, word = np.int32(-2), _memory(at + length - WORD)
+            if length - np.uint64(1) < WORD and word >= LAST:
+                word >>= np.uint64(64) - np.uint64(8) * length
+                slot = (word * factor) >> shift
+                code = codes[slot] if words[slot] == word else code
+            if code >= 0:
+                kind, numbers[row] = np.uint64(KNOWN), np.uint64(code)
+            else:
+                kind, starts[row], stops[row] = np.uint64(ASCII), size, size + length
+                if size + length + WORD <= room:
+                    for begin in range(
+                        np.uint64(0), length, WORD
+                    ):  # whole words, in which at least one byte is the text's
+                        word, to = _memory(at + begin), size + begin
+                        for byte in range(np.uint64(8)):
+                            data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
+                size += length
+        kinds[row] = kind
+        other |= kind ^ kinds[0]
+    return size, kinds[0] if len(objects) > 0 and other == np.uint64(0) else np.uint64(0)
 
 
 @compiled

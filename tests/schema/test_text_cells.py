@@ -303,6 +303,12 @@ def test_objects_of_known_text_are_told_by_all_their_bytes(cells):
         assert reader.codes(objects).tolist() == [reader.code(cell) for cell in some]
 
 
+def test_long_texts_that_end_alike_are_told_apart():
+    """More than a table has slots, so that some of them begin where the known one is."""
+    cells = [f"{place:05}12345678" for place in range(20_000)]
+    assert np.flatnonzero(CategoryReader(cells[5:6]).codes(texts(cells)) == 0).tolist() == [5]
+
+
 def test_the_codes_of_cells_in_no_encoding_of_the_schema():
     """The bytes of one text in UTF-8 are another text in an encoding of a byte for each character."""
     reader, cells = CategoryReader(["\xe9", "\xc3\xa9"]), texts(["\xe9"])

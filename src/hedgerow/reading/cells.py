@@ -396,9 +396,8 @@ class CategoryReader:
     def _codes_of_texts(self, cells: Texts) -> npt.NDArray[np.int32]:
         if isinstance(cells, CodedTexts):
             return cells.through(self._codes_of_texts)
-        codes = np.empty(len(cells), dtype=np.int32)
-        odd = cells.look_up(self._known[cells.decode is REPLACING], self.missing, codes)
-        return cells.fill(codes, codes < 0, self.code) if odd else codes
+        codes, any_other = cells.known_codes(self._known[cells.decode is REPLACING], self.missing)
+        return cells.fill(codes, codes < 0, self.code) if any_other else codes
 
     def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:
         values = numbers(cells)

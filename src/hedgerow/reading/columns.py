@@ -31,7 +31,6 @@ from hedgerow.texts import it_or_them, listed
 Holds = Literal["anything", "numbers", "times", "unreadable"]
 Read = Callable[[int, int], Cells]
 
-LONGEST_IN_VIEW = 12  # bytes
 NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
 
 
@@ -54,10 +53,8 @@ class Column:
 
 
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
-    holds = array_holds(cells.dtype) if holds is None else holds
-    if holds == "unreadable":
-        return unread(len(cells))
-    return Column(len(cells), _slices(cells), holds)
+    holds = holds or array_holds(cells.dtype)
+    return unread(len(cells)) if holds == "unreadable" else Column(len(cells), lambda i, j: cells[i:j], holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -68,10 +65,6 @@ def array_holds(dtype: np.dtype[Any]) -> Holds:
 
 def unread(length: int) -> Column:
     return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
-
-
-def _slices(cells: Cells) -> Read:
-    return lambda start, stop: cells[start:stop]
 
 
 def series_column(series: nw.Series[Any]) -> Column:
@@ -94,14 +87,13 @@ def series_column(series: nw.Series[Any]) -> Column:
 
 def _pandas_column(native: Any) -> Column:
     pandas: Any = get_pandas()
-    dtype, count = native.dtype, len(native)
-    if isinstance(dtype, np.dtype):
-        cells = native.to_numpy()
-        return _time_column(count, _slices(cells)) if dtype.kind == "M" else array_column(cells)
-    if isinstance(dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
-        return _time_column(count, _slices(native.to_numpy(dtype=f"M8[{dtype.unit}]")), str(dtype.tz))
-    if isinstance(dtype, pandas.CategoricalDtype):
-        return _coded_column(_pandas_column(dtype.categories), native.array.codes)
+    if isinstance(native.dtype, np.dtype):
+        return array_column(native.to_numpy())
+    if isinstance(native.dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
+        times = native.to_numpy(dtype=f"M8[{native.dtype.unit}]")
+        return _time_column(len(times), lambda start, stop: times[start:stop], str(native.dtype.tz))
+    if isinstance(native.dtype, pandas.CategoricalDtype):
+        return _coded_column(_pandas_column(native.dtype.categories), native.array.codes)
     import pyarrow
 
     try:
@@ -165,22 +157,11 @@ def arrow_column(column: Any) -> Column:
 def arrow_texts(column: Any) -> Texts:
     import pyarrow
 
-    kind, wide = column.type, pyarrow.large_string()
-    if kind not in (pyarrow.string(), wide):  # 16 bytes for each cell: its length, and its text if that fits
-        block = column.combine_chunks()
-        views, first, last = block.buffers()[1] or b"", block.offset, block.offset + len(block)
-        lengths = np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4]
-        begins = np.arange(16 * first + 4, 16 * last + 4, 16)
-        if block.null_count:
-            absent = block.is_null().to_numpy(zero_copy_only=False)
-            lengths, begins = np.where(absent, 0, lengths), np.where(absent, -1, begins)
-        if lengths.max(initial=0) <= LONGEST_IN_VIEW:
-            return Texts(np.frombuffer(views, dtype=np.uint8), begins, begins + lengths)
-        column, kind = pyarrow.chunked_array([block.cast(wide)]), wide  # a cast of a slice may read what is before it
-    return ArrowTexts(column.chunks, kind == wide)
+    wide = column.type != pyarrow.string()
+    return ArrowTexts((column.cast(pyarrow.large_string()) if wide else column).chunks, wide)
 
 
-def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:
+def _time_column(length: int, times: Callable[[int, int], Array], zone_name: str | None) -> Column:
     try:
         zone = _zone(zone_name)
     except Exception:  # the system does not know it

@@ -197,31 +197,12 @@ def _pointer(context, address):
 
 
 @compiled
-def look_up(data, starts, stops, known, missing, out):
-    """Write the code of each cell that is a known text byte by byte, -1 for another one, and return whether there is one.
+def look_up(data, starts, stops, valid, first, known, missing, out):
+    """Replace each -2 by the code of the text if it is known byte by byte, else -1; return whether there is such another text.
 
-    IN data (bytes,), starts stops (cells,); known: a table of ``spelling_table``; missing: the code of a cell without text. OUT
-    out (cells,).
+    IN data (bytes,), starts stops (cells,); valid (bytes,): none, or a bit for each cell from the bit ``first`` on, 0 for one
+    without text; known: a table of ``spelling_table``; missing: the code of all cells without text. INOUT out (cells,).
     """
-    words, codes, factor, shift = known[:4]
-    signs = np.int32(0)
-    for row in range(np.uint64(len(starts))):  # few operations for short texts; all others come afterwards
-        start, stop, code = starts[row], stops[row], np.int32(-2)
-        length = np.uint64(stop - start)
-        if length - np.uint64(1) < WORD and stop >= 8 and start >= 0:
-            word = _word(data, np.uint64(stop) - WORD)
-            if word >= LAST:
-                word >>= np.uint64(64) - np.uint64(8) * length
-                slot = (word * factor) >> shift
-                code = codes[slot] if words[slot] == word else code
-        out[row] = code
-        signs |= code
-    return signs < 0 and _look_up_rest(data, starts, stops, np.empty(0, dtype=np.uint8), 0, known, missing, out)
-
-
-@compiled
-def _look_up_rest(data, starts, stops, valid, first, known, missing, out):
-    """Write the codes of cells without text, and of those whose code is -2: any text, perhaps at the beginning of the data."""
     texts, begins, table, ends, lengths, code_of = known[4:]
     mask, unknown = np.uint64(len(table) - 1), False
     for row in range(np.uint64(len(starts))):
@@ -249,9 +230,9 @@ def _look_up_chunk(data, offsets, valid, first, known, missing, out):
     while begin < rows and offsets[begin + np.uint64(1)] < 8:
         out[begin] = -2
         begin += np.uint64(1)
-    unknown = _look_up_rest(data, offsets[:begin], offsets[1:], valid, first, known, missing, out)
+    unknown = look_up(data, offsets[:begin], offsets[1:], valid, first, known, missing, out)
     start = np.int64(offsets[begin])
-    for row in range(begin, rows):  # as in ``look_up``, without a branch
+    for row in range(begin, rows):  # short texts without a branch, and all others afterwards
         stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
         length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
         is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
@@ -262,7 +243,7 @@ def _look_up_chunk(data, offsets, valid, first, known, missing, out):
         signs |= code
         start = stop
     if signs < 0 or len(valid) > 0:
-        unknown |= _look_up_rest(data, offsets[:-1], offsets[1:], valid, first, known, missing, out)
+        unknown |= look_up(data, offsets[:-1], offsets[1:], valid, first, known, missing, out)
     return unknown
 
 
@@ -288,14 +269,10 @@ def look_up_chunks(chunks, wide, known, missing, out):
     return unknown
 
 
-@intrinsic
-def _memory(context, address):
+@compiled
+def _memory(address):
     """Return the eight bytes at an address, which must be those of an object that is held."""
-
-    def load(context, builder, signature, given):
-        return builder.load(builder.inttoptr(given[0], context.get_value_type(types.uint64).as_pointer()))
-
-    return types.uint64(types.uint64), load
+    return carray(_pointer(address), (1,), np.uint64)[0]
 
 
 @partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
@@ -326,9 +303,7 @@ def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, s
             else:
                 kind, starts[row], stops[row] = np.uint64(ASCII), size, size + length
                 if size + length + WORD <= room:
-                    for begin in range(
-                        np.uint64(0), length, WORD
-                    ):  # whole words, in which at least one byte is the text's
+                    for begin in range(np.uint64(0), length, WORD):  # words, in each of which a byte is the text's
                         word, to = _memory(at + begin), size + begin
                         for byte in range(np.uint64(8)):
                             data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)

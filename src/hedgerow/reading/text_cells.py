@@ -85,9 +85,10 @@ class Texts:
         cells, places = self.distinct()
         return read(cells)[places]
 
-    def look_up(self, table: tuple[Any, ...], missing: int, out: Array) -> bool:
-        """Write the codes of known texts, and return whether there are others, whose code is -1."""
-        return bool(look_up(*self.places, table, missing, out))
+    def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
+        """Return the codes of known texts, and whether there are others, whose code is -1."""
+        out = np.full(len(self), -2, dtype=np.int32)
+        return out, look_up(*self.places, NO_TEXTS.places[0], 0, known, missing, out)
 
     def fill(self, out: Array, odd: Truth, rule: Callable[[object], Any]) -> Array:
         """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""
@@ -152,17 +153,16 @@ class ArrowTexts(Texts):
     @lazy
     def chunks(self) -> npt.NDArray[np.uint64]:
         rows = []
-        for chunk in self.arrays:
-            valid, offsets, data = chunk.buffers()
-            if offsets is not None:
-                text = (data.address, data.size) if data is not None else (0, 0)
-                nulls = (valid.address, valid.size) if chunk.null_count else (0, 0)
-                first = chunk.offset
-                rows.append((*text, *nulls, offsets.address + (8 if self.wide else 4) * first, first, len(chunk)))
+        for chunk in filter(len, self.arrays):
+            (valid, offsets, data), first = chunk.buffers(), chunk.offset
+            text = (data.address, data.size) if data is not None else (0, 0)
+            nulls = (valid.address, valid.size) if chunk.null_count else (0, 0)
+            rows.append((*text, *nulls, offsets.address + (8 if self.wide else 4) * first, first, len(chunk)))
         return np.array(rows, dtype=np.uint64).reshape(-1, 7)
 
-    def look_up(self, table: tuple[Any, ...], missing: int, out: Array) -> bool:
-        return bool(look_up_chunks(self.chunks, self.wide, table, missing, out))
+    def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
+        out = np.empty(len(self), dtype=np.int32)
+        return out, look_up_chunks(self.chunks, self.wide, known, missing, out)
 
     def __len__(self) -> int:
         return sum(map(len, self.arrays))
@@ -214,11 +214,9 @@ def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
     return np.frombuffer(memory, dtype=np.uint64)
 
 
-def by_object(objects: Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def by_object(objects: Array) -> tuple[Array, Array]:
     """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
-    objects = np.ascontiguousarray(objects)
-    starts = np.arange(0, objects.nbytes, objects.itemsize, dtype=np.int64)
-    *_, firsts, places = Texts(_addresses(objects).view(np.uint8), starts, starts + objects.itemsize).table()
+    _, firsts, places = np.unique(_addresses(np.ascontiguousarray(objects)), return_index=True, return_inverse=True)
     return firsts, places
 
 

@@ -45,7 +45,7 @@ from hedgerow.reading.text_cells import (
     REPLACING,
     CodedTexts,
     Texts,
-    by_object,
+    addresses,
     joined,
     no_spellings,
     read_plain,
@@ -236,10 +236,12 @@ class Rule:
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
+        objects = np.ascontiguousarray(objects)
         kinds, bits, texts, only = read_plain(objects, self._known())
         readers: dict[int, Callable[[Any], Array]] = {
             KNOWN: bits.__getitem__,
             ASCII: lambda rows: self._texts(texts[rows]),
+            id(str): lambda rows: self._joined(objects[rows]),
         }
         if self._floats:
             readers[FLOAT] = lambda rows: self._numbers(bits[rows].view(np.float64))
@@ -250,19 +252,20 @@ class Rule:
             rows = kinds == kind
             result[rows] = read(rows)
             rest &= ~rows
-        result[rest] = self._others(objects[rest], kinds[rest])
+        others = objects[rest]
+        if self._floats and CASTABLE.issuperset(np.unique(kinds[rest]).tolist()):
+            with suppress(Exception), np.errstate(all="ignore"):
+                result[rest] = self._numbers(others.astype(np.float64))
+                return result
+        result[rest] = self._each_object(others)
         return result
 
-    def _others(self, objects: Array, kinds: Array) -> Array:
-        is_text = kinds == id(str)
-        if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
-            result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
-            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest])
-            return result
-        if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
-            with suppress(Exception), np.errstate(all="ignore"):
-                return self._numbers(objects.astype(np.float64))
-        firsts, places = by_object(objects)  # each object is read once
+    def _joined(self, objects: Array) -> Array:
+        texts = joined(objects.tolist())
+        return self._each_object(objects) if texts is None else self._texts(texts)
+
+    def _each_object(self, objects: Array) -> Array:
+        _, firsts, places = np.unique(addresses(objects), return_index=True, return_inverse=True)
         return self.each(objects[firsts])[places]
 
 
@@ -304,15 +307,11 @@ def as_objects(cells: Cells) -> Array:
     try:
         return cells.astype(object, copy=False)
     except Exception:
-        return object_array((_object(cells, i) for i in range(len(cells))), len(cells))
-
-
-def _object(cells: Array, i: int) -> object:
-    try:
-        cell: object = cells[i]
-    except Exception:
-        return None
-    return cell
+        objects = np.full(len(cells), None, dtype=object)
+        for i in range(len(cells)):
+            with suppress(Exception):
+                objects[i] = cells[i]
+        return objects
 
 
 def category_key(cell: object) -> Key:

@@ -224,48 +224,36 @@ def look_up(data, starts, stops, valid, first, known, missing, out):
 
 
 @compiled
-def _look_up_chunk(data, offsets, valid, first, known, missing, out):
-    words, codes, factor, shift = known[:4]
-    begin, rows, signs = np.uint64(0), np.uint64(len(out)), np.int32(0)
-    while begin < rows and offsets[begin + np.uint64(1)] < 8:
-        out[begin] = -2
-        begin += np.uint64(1)
-    unknown = look_up(data, offsets[:begin], offsets[1:], valid, first, known, missing, out)
-    start = np.int64(offsets[begin])
-    for row in range(begin, rows):  # short texts without a branch, and all others afterwards
-        stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
-        length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
-        is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
-        word >>= (np.uint64(64) - np.uint64(8) * length) & np.uint64(63)
-        slot = (word * factor) >> shift
-        code = codes[slot] if (words[slot] == word) & is_short else code
-        out[row] = code
-        signs |= code
-        start = stop
-    if signs < 0 or len(valid) > 0:
-        unknown |= look_up(data, offsets[:-1], offsets[1:], valid, first, known, missing, out)
-    return unknown
+def look_up_chunks(chunks, none, known, missing, out):
+    """Do what ``look_up`` does for all cells of chunks of Arrow's text, where they are in memory.
 
-
-@compiled
-def look_up_chunks(chunks, wide, known, missing, out):
-    """Do what ``look_up`` does for chunks of Arrow's text, where they are in memory.
-
-    IN chunks (chunks, 7): those of ``ArrowTexts.chunks``; wide: whether offsets have 64 bits; known, missing. OUT out (cells,).
+    IN chunks (chunks, 7): those of ``ArrowTexts``; none (0,): of the type of their offsets; known, missing. OUT out (cells,).
     """
-    unknown, row = False, 0
+    words, codes, factor, shift = known[:4]
+    unknown, last = False, np.uint64(0)
     for chunk in range(len(chunks)):
         data = carray(_pointer(chunks[chunk, 0]), (np.int64(chunks[chunk, 1]),), np.uint8)
         valid = carray(_pointer(chunks[chunk, 2]), (np.int64(chunks[chunk, 3]),), np.uint8)
-        first, cells = chunks[chunk, 5], np.int64(chunks[chunk, 6])
-        own, offsets = out[row : row + cells], _pointer(chunks[chunk, 4])
-        if wide:
-            long = carray(offsets, (cells + 1,), np.int64)
-            unknown |= _look_up_chunk(data, long, valid, first, known, missing, own)
-        else:
-            short = carray(offsets, (cells + 1,), np.int32)
-            unknown |= _look_up_chunk(data, short, valid, first, known, missing, own)
-        row += cells
+        offsets = carray(_pointer(chunks[chunk, 4]), (np.int64(chunks[chunk, 6]) + 1,), none.dtype)
+        head, begin, first, last, signs = np.uint64(0), last, chunks[chunk, 5], last + chunks[chunk, 6], np.int32(0)
+        own = out[begin:last]
+        while head < len(own) and offsets[head + np.uint64(1)] < 8:
+            own[head] = -2
+            head += np.uint64(1)
+        unknown |= look_up(data, offsets[:head], offsets[1:], valid, first, known, missing, own)
+        start = np.int64(offsets[head])
+        for row in range(head, np.uint64(len(own))):  # short texts without a branch, and all others afterwards
+            stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
+            length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
+            is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
+            word >>= (np.uint64(64) - np.uint64(8) * length) & np.uint64(63)
+            slot = (word * factor) >> shift
+            code = codes[slot] if (words[slot] == word) & is_short else code
+            own[row] = code
+            signs |= code
+            start = stop
+        if signs < 0 or len(valid) > 0:
+            unknown |= look_up(data, offsets[:-1], offsets[1:], valid, first, known, missing, own)
     return unknown
 
 

@@ -135,7 +135,7 @@ class ArrowTexts(Texts):
     """Text of Arrow's chunks, whose offsets have 32 or 64 bits: looked up where it is, and joined for other readers."""
 
     def __init__(self, chunks: Sequence[Any], wide: bool) -> None:
-        self.arrays, self.wide, self.decode = chunks, wide, REPLACING
+        self.arrays, self.decode, self.offsets = chunks, REPLACING, np.dtype(np.int64 if wide else np.int32)
 
     @lazy
     def places(self) -> Any:
@@ -146,7 +146,7 @@ class ArrowTexts(Texts):
 
         block = self.arrays[0] if len(self.arrays) == 1 else pyarrow.concat_arrays(self.arrays)
         (_, places, text), first = block.buffers(), block.offset
-        offsets = np.frombuffer(places, dtype=np.int64 if self.wide else np.int32)[first : first + len(block) + 1]
+        offsets = np.frombuffer(places, dtype=self.offsets)[first : first + len(block) + 1]
         starts = np.where(block.is_null().to_numpy(zero_copy_only=False), -1, offsets[:-1])
         return Texts(np.frombuffer(text or b"", dtype=np.uint8), starts, offsets[1:]).places
 
@@ -157,12 +157,12 @@ class ArrowTexts(Texts):
             (valid, offsets, data), first = chunk.buffers(), chunk.offset
             text = (data.address, data.size) if data is not None else (0, 0)
             nulls = (valid.address, valid.size) if chunk.null_count else (0, 0)
-            rows.append((*text, *nulls, offsets.address + (8 if self.wide else 4) * first, first, len(chunk)))
+            rows.append((*text, *nulls, offsets.address + self.offsets.itemsize * first, first, len(chunk)))
         return np.array(rows, dtype=np.uint64).reshape(-1, 7)
 
     def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
         out = np.empty(len(self), dtype=np.int32)
-        return out, look_up_chunks(self.chunks, self.wide, known, missing, out)
+        return out, look_up_chunks(self.chunks, np.empty(0, dtype=self.offsets), known, missing, out)
 
     def __len__(self) -> int:
         return sum(map(len, self.arrays))
@@ -208,16 +208,10 @@ def no_spellings() -> tuple[Any, ...]:
     return spelling_table({})
 
 
-def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
+def addresses(objects: Array) -> npt.NDArray[np.uint64]:
     """Return the addresses of the objects of a contiguous array, in its own memory."""
     memory: Any = (c_uint64 * len(objects)).from_address(objects.ctypes.data)
     return np.frombuffer(memory, dtype=np.uint64)
-
-
-def by_object(objects: Array) -> tuple[Array, Array]:
-    """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
-    _, firsts, places = np.unique(_addresses(np.ascontiguousarray(objects)), return_index=True, return_inverse=True)
-    return firsts, places
 
 
 @cache
@@ -245,7 +239,7 @@ def layout() -> tuple[np.uint64, ...]:
 
 def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, Texts, int]:
     """Return what ``read_objects`` writes (kinds, numbers and texts), and the kind of all objects, 0 if there are several."""
-    objects, count, room = np.ascontiguousarray(objects), len(objects), USUAL_BYTES * len(objects) + 8
+    count, room = len(objects), USUAL_BYTES * len(objects) + 8
     kinds, bits = np.empty((2, count), dtype=np.uint64)
     starts, stops = np.empty((2, count), dtype=np.int64)
     data, only = np.empty(room, dtype=np.uint8), 0
@@ -253,7 +247,7 @@ def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, Te
         kinds[:] = [*map(id, map(type, objects.tolist()))]
         return kinds, bits, Texts(data, starts, stops), only
     while True:
-        size, only = read_objects(_addresses(objects), layout(), *known[:4], kinds, bits, starts, stops, data)
+        size, only = read_objects(addresses(objects), layout(), *known[:4], kinds, bits, starts, stops, data)
         if size > MOST_JOINED:  # such as one long text in many records
             kinds[kinds == ASCII], only = id(str), 0
         if size > MOST_JOINED or size + 8 <= len(data):

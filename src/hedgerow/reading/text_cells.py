@@ -147,7 +147,9 @@ class ArrowTexts(Texts):
         block = self.arrays[0] if len(self.arrays) == 1 else pyarrow.concat_arrays(self.arrays)
         (_, places, text), first = block.buffers(), block.offset
         offsets = np.frombuffer(places, dtype=self.offsets)[first : first + len(block) + 1]
-        starts = np.where(block.is_null().to_numpy(zero_copy_only=False), -1, offsets[:-1])
+        starts = offsets[:-1]
+        if block.null_count:
+            starts = np.where(block.is_null().to_numpy(zero_copy_only=False), -1, starts)
         return Texts(np.frombuffer(text or b"", dtype=np.uint8), starts, offsets[1:]).places
 
     @lazy

@@ -17,9 +17,7 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
-LAST = np.uint64(
-    1 << 56
-)  # from here on, the last byte of a word is not zero; as known texts end so, it tells their length
+LAST = np.uint64(1 << 56)  # from here on a word's last byte is not zero, as that of known text, whose length it tells
 ASCII, FLOAT, KNOWN = 1, 2, 3  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text

@@ -137,10 +137,10 @@ def arrow_column(column: Any) -> Column:
         return Column(count, arrays, "numbers", objects if types.is_integer(kind) else None)
     if is_any("string", "large_string", "string_view"):
         return Column(count, lambda start, stop: arrow_texts(block(start, stop)))
-    if is_any("binary", "large_binary", "binary_view", "fixed_size_binary", "null"):
-        return Column(count, objects)
-    if types.is_decimal(kind):  # as Python objects they keep their values
-        return Column(count, objects, "numbers")
+    if is_any(
+        "binary", "large_binary", "binary_view", "fixed_size_binary", "null", "decimal"
+    ):  # decimals keep their values
+        return Column(count, objects, "numbers" if types.is_decimal(kind) else "anything")
     if types.is_dictionary(kind):
         try:
             whole = column.combine_chunks()
@@ -257,9 +257,7 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
             f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
     arrow, pandas = get_pyarrow(), get_pandas()
-    if arrow is not None and isinstance(given, arrow.RecordBatch):
-        given = arrow.table(given)
-    elif arrow is not None and isinstance(given, arrow.Array):
+    if arrow is not None and isinstance(given, arrow.Array):
         given = arrow.chunked_array([given])
     elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
         given = pandas.Series(given)

@@ -199,7 +199,7 @@ def look_up(data, starts, stops, valid, first, known, missing, out):
     """Replace each -2 by the code of the text if it is known byte by byte, else -1; return whether there is such another text.
 
     IN data (bytes,), starts stops (cells,); valid (bytes,): none, or a bit for each cell from the bit ``first`` on, 0 for one
-    without text; known: a table of ``spelling_table``; missing: the code of all cells without text. INOUT out (cells,).
+    without text; known: a table of ``spelling_table``; missing: the code of all cells without text. OUT out (cells,).
     """
     texts, begins, table, ends, lengths, code_of = known[4:]
     mask, unknown = np.uint64(len(table) - 1), False

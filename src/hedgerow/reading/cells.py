@@ -41,7 +41,6 @@ from narwhals.dependencies import get_pandas
 from hedgerow.arrays import Array, Floats, lazy
 from hedgerow.reading.kernels import ASCII, FLOAT, KNOWN, POWERS, read_numbers
 from hedgerow.reading.text_cells import (
-    NO_TEXTS,
     REPLACING,
     CodedTexts,
     Texts,
@@ -67,7 +66,7 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset(map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64)))
+CASTABLE = frozenset({FLOAT, *map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))})
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
@@ -232,41 +231,32 @@ class Rule:
 
     def _objects(self, objects: Array) -> Array:
         ready()
-        self._texts(NO_TEXTS)  # so that no record decides whether a kernel runs
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
         objects = np.ascontiguousarray(objects)
-        kinds, bits, texts, only = read_plain(objects, self._known())
-        readers: dict[int, Callable[[Any], Array]] = {
-            KNOWN: bits.__getitem__,
-            ASCII: lambda rows: self._texts(texts[rows]),
-            id(str): lambda rows: self._joined(objects[rows]),
-        }
-        if self._floats:
-            readers[FLOAT] = lambda rows: self._numbers(bits[rows].view(np.float64))
-        if only in readers:
-            return readers[only](slice(None)).astype(self.dtype, copy=False)
-        result, rest = np.empty(len(objects), dtype=self.dtype), np.ones(len(objects), dtype=np.bool_)
-        for kind, read in readers.items():
-            rows = kinds == kind
-            result[rows] = read(rows)
-            rest &= ~rows
-        others = objects[rest]
-        if self._floats and CASTABLE.issuperset(np.unique(kinds[rest]).tolist()):
-            with suppress(Exception), np.errstate(all="ignore"):
-                result[rest] = self._numbers(others.astype(np.float64))
-                return result
-        result[rest] = self._each_object(others)
+        kinds, bits, n_known, rows, texts = read_plain(objects, self._known())
+        result = bits.astype(self.dtype) if n_known else np.empty(len(objects), dtype=self.dtype)
+        result[rows] = self._texts(texts)  # also of none, so that no record decides whether a kernel runs
+        if n_known + len(rows) < len(objects):
+            rest = np.flatnonzero((kinds != KNOWN) & (kinds != ASCII)) if n_known + len(rows) else slice(None)
+            result[rest] = self._others(objects[rest], kinds[rest], bits[rest])
         return result
 
-    def _joined(self, objects: Array) -> Array:
-        texts = joined(objects.tolist())
-        return self._each_object(objects) if texts is None else self._texts(texts)
-
-    def _each_object(self, objects: Array) -> Array:
+    def _others(self, objects: Array, kinds: Array, bits: Array) -> Array:
+        if self._floats and (kinds == FLOAT).all():
+            return self._numbers(bits.view(np.float64))
+        is_text = kinds == id(str)
+        if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
+            result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
+            result[is_text] = self._texts(texts)
+            result[rest] = self._others(objects[rest], kinds[rest], bits[rest])
+            return result
+        if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
+            with suppress(Exception), np.errstate(all="ignore"):
+                return self._numbers(objects.astype(np.float64))
         _, firsts, places = np.unique(addresses(objects), return_index=True, return_inverse=True)
-        return self.each(objects[firsts])[places]
+        return self.each(objects[firsts])[places]  # each object is read once
 
 
 def number_rule(

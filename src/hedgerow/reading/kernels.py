@@ -262,16 +262,16 @@ def _memory(address):
 
 
 @partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
-def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, starts, stops, data):
-    """Read floats and text of ASCII where Python keeps them; return the bytes of text that is not known, and the kind of all.
+def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, rows, starts, stops, data):
+    """Read floats and text of ASCII where Python keeps them; return how many texts are known, how many are not, and their bytes.
 
     IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``; words codes (slots,), factor, shift: the
     short texts of ``spelling_table``. OUT kinds (cells,): ``FLOAT``, ``KNOWN``, ``ASCII`` or the address of the object's type;
-    numbers (cells,): the bits of floats, the codes of known texts; starts stops (cells,): the place of other text in data;
-    data (bytes,): as much text as it holds.
+    numbers (cells,): the bits of floats, the codes of known texts; rows starts stops (cells,): of each other text, one after
+    another, its row and its place in data; data (bytes,): as much text as it holds.
     """
     of_float, of_text, head, state, flags, first = layout
-    size, room, other = np.uint64(0), np.uint64(len(data)), np.uint64(0)
+    known, others, size, room = 0, np.uint64(0), np.uint64(0), np.uint64(len(data))
     for row in range(np.uint64(len(objects))):
         at = objects[row]
         kind = _memory(at + head - WORD) if at != np.uint64(0) else at
@@ -286,8 +286,10 @@ def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, s
                 code = codes[slot] if words[slot] == word else code
             if code >= 0:
                 kind, numbers[row] = np.uint64(KNOWN), np.uint64(code)
+                known += 1
             else:
-                kind, starts[row], stops[row] = np.uint64(ASCII), size, size + length
+                kind, rows[others], starts[others], stops[others] = np.uint64(ASCII), row, size, size + length
+                others += np.uint64(1)
                 if size + length + WORD <= room:
                     for begin in range(np.uint64(0), length, WORD):  # words, in each of which a byte is the text's
                         word, to = _memory(at + begin), size + begin
@@ -295,8 +297,7 @@ def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, s
                             data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
                 size += length
         kinds[row] = kind
-        other |= kind ^ kinds[0]
-    return size, kinds[0] if len(objects) > 0 and other == np.uint64(0) else np.uint64(0)
+    return known, others, size
 
 
 @compiled

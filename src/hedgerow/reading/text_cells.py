@@ -239,22 +239,23 @@ def layout() -> tuple[np.uint64, ...]:
     return tuple(map(np.uint64, (id(float), id(str), head, head + 16, flags[0], first))) if is_known else ()
 
 
-def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, Texts, int]:
-    """Return what ``read_objects`` writes (kinds, numbers and texts), and the kind of all objects, 0 if there are several."""
-    count, room = len(objects), USUAL_BYTES * len(objects) + 8
+def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, int, Array, Texts]:
+    """Return what ``read_objects`` writes: kinds, numbers, how many texts are known, and the rows and the text of others."""
+    count, size = len(objects), USUAL_BYTES * len(objects)
     kinds, bits = np.empty((2, count), dtype=np.uint64)
-    starts, stops = np.empty((2, count), dtype=np.int64)
-    data, only = np.empty(room, dtype=np.uint8), 0
+    rows, starts, stops = np.empty((3, count), dtype=np.int64)
     if not layout():
         kinds[:] = [*map(id, map(type, objects.tolist()))]
-        return kinds, bits, Texts(data, starts, stops), only
+        return kinds, bits, 0, rows[:0], NO_TEXTS
     while True:
-        size, only = read_objects(addresses(objects), layout(), *known[:4], kinds, bits, starts, stops, data)
-        if size > MOST_JOINED:  # such as one long text in many records
-            kinds[kinds == ASCII], only = id(str), 0
-        if size > MOST_JOINED or size + 8 <= len(data):
-            return kinds, bits, Texts(data, starts, stops), only
         data = np.empty(size + 8, dtype=np.uint8)
+        given = addresses(objects), layout(), *known[:4], kinds, bits, rows, starts, stops, data
+        n_known, n_others, size = read_objects(*given)
+        if size > MOST_JOINED:  # such as one long text in many records
+            kinds[kinds == ASCII] = id(str)
+            return kinds, bits, n_known, rows[:0], NO_TEXTS
+        if size + 8 <= len(data):
+            return kinds, bits, n_known, rows[:n_others], Texts(data, starts[:n_others], stops[:n_others])
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

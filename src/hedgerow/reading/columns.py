@@ -31,6 +31,7 @@ from hedgerow.texts import it_or_them, listed
 Holds = Literal["anything", "numbers", "times", "unreadable"]
 Read = Callable[[int, int], Cells]
 
+LONGEST_IN_VIEW = 12  # bytes
 NOT_READ = "lists, structs, durations, times of day, complex numbers, intervals, periods or the like"
 
 
@@ -158,6 +159,15 @@ def arrow_texts(column: Any) -> Texts:
     import pyarrow
 
     wide = column.type != pyarrow.string()
+    if pyarrow.types.is_string_view(column.type):  # 16 bytes for each cell: its length, and its text if that fits
+        block = column.combine_chunks()
+        views, rows = block.buffers()[1] or b"", slice(4 * block.offset, 4 * (block.offset + len(block)), 4)
+        lengths, starts = np.frombuffer(views, dtype=np.int32)[rows], 4 * np.arange(rows.start + 1, rows.stop + 1, 4)
+        if block.null_count:
+            absent = block.is_null().to_numpy(zero_copy_only=False)
+            lengths, starts = np.where(absent, 0, lengths), np.where(absent, -1, starts)
+        if lengths.max(initial=0) <= LONGEST_IN_VIEW:
+            return Texts(np.frombuffer(views, dtype=np.uint8), starts, starts + lengths)
     return ArrowTexts((column.cast(pyarrow.large_string()) if wide else column).chunks, wide)
 
 

@@ -113,3 +113,9 @@ def shown(value: object) -> str:
     except ValueError:
         return f"a {type(value).__name__} of thousands of digits"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def require(is_right: object, what: str, value: object, rule: str) -> None:
+    """Raise SchemaError unless a public value is right: what it is, and what it must be."""
+    if not is_right:
+        raise SchemaError(f"{what} is {shown(value)}, but it must be {rule}.")

@@ -457,7 +457,7 @@ def test_a_ledger_of_rho_counts_thresholds_apart(tmp_path):
         ({"X": hr.Records.from_batches(iter([{**PEOPLE, "x": LABELS}]), label="x"), "y": None}, "once only"),
         ({"y": LABELS[:5]}, "different lengths"),
         ({"classes": [1, "1"]}, "one class"),
-        ({"target": "age"}, "a feature too"),
+        ({"target": "age"}, "which is no feature"),
         ({"X": {**PEOPLE, "age": np.zeros(6000, dtype="M8[D]")}}, "Date"),
     ],
 )

@@ -146,7 +146,7 @@ def test_values_are_of_the_persons_that_were_told_apart(kind):
     other = {"other order": np.sort(who % 10), "fewer": who, "more": who}[kind]
     batches = [[pd.DataFrame({"c": "x", "label": "no", "who": ids})] for ids in (who, other)]
     batches[1] = {"fewer": [], "more": batches[1] * 2}.get(kind, batches[1])
-    passes = iter([batches[0], *batches])
+    passes = iter(batches)
     given = hr.Records.from_batches(lambda: iter(next(passes)), label="label", group="who")
     ledger = hr.Ledger(9, 0.1, records_per_person=2)
     with pytest.raises(EngineError, match="not those that were read before"):

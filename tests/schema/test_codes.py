@@ -125,7 +125,7 @@ def test_what_an_encoder_says_of_itself():
 
 def test_a_feature_has_at_most_two_to_the_24_codes():
     most = 1 << 24
-    with pytest.raises(SchemaError, match=f"needs {most + 1} codes, and a feature has at most {most}"):
+    with pytest.raises(SchemaError, match=f"needs {most + 1} codes, of at most {most}"):
         Encoder(Schema({"n": Numeric(0, 1)}, classes=["no"]), most)
     with pytest.raises(SchemaError, match=f"needs {10**12 + 1} codes"):
         Encoder(Schema({"n": Numeric(0, 1)}, classes=["no"]), 10**12)

@@ -9,7 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.reading.formats import DateFormat, NumberFormat
-from hedgerow.schema.infer import SHARE, column_of, question_of
+from hedgerow.schema.infer import column_of, question_of
 
 GERMAN = NumberFormat(",", ".")
 
@@ -234,7 +234,7 @@ def test_files_are_read_by_the_schema_and_answer_as_frames_do(tmp_path):
     ],
 )
 def test_forms_are_recognized_and_what_is_open_is_said(texts, form, is_open):
-    found = column_of(cells(*texts), share=SHARE)
+    found = column_of(cells(*texts))
     assert (found.forms[0] if found.forms else None) == form
     assert is_open == bool(question_of(found))
 

@@ -98,11 +98,11 @@ def test_the_declarations_are_kept_in_files_and_by_fits(tmp_path):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: hr.Numeric(0, 1, missing=[9]), "is no text"),
+        (lambda: hr.Numeric(0, 1, missing=[9]), "marker .* is 9, but it must be text"),
         (lambda: hr.Categorical(["1", "1.0"]), "declare as_text"),
-        (lambda: hr.Categorical(["a", " a"], as_text=True), "which are one value"),
+        (lambda: hr.Categorical(["a", " a"], as_text=True), "are one value"),
         (lambda: SCHEMA.replace(ignore=["age"]), "neither features nor the target"),
-        (lambda: SCHEMA.replace(ignore="note"), "Pass a list"),
+        (lambda: SCHEMA.replace(ignore="note"), "must be a list"),
     ],
 )
 def test_wrong_declarations_are_refused(call, words):

@@ -275,6 +275,40 @@ def test_a_known_spelling_is_told_by_all_its_bytes(cells):
         assert reader.codes(column).tolist() == [reader.code(cell) for cell in column.tolist()]
 
 
+@given(
+    st.lists(
+        st.none() | st.sampled_from(LONG) | st.text("ab\0", max_size=9) | st.text("1\xe9", max_size=3), max_size=30
+    ),
+    st.integers(0, 30),
+    st.integers(0, 30),
+    st.sampled_from(["string", "large_string", "string_view"]),
+)
+def test_arrow_text_is_looked_up_in_any_chunks(cells, one, other, kind):
+    """Also in slices of chunks, and where the bytes of a text are the first of all."""
+    pa = pytest.importorskip("pyarrow")
+    first, last = sorted((one, other))
+    parts = cells[:first], cells[first:last], cells[last:]
+    whole = pa.chunked_array([pa.array(part, pa.string()).cast(getattr(pa, kind)()) for part in parts])
+    reader = CategoryReader([*LONG[1:], "\xe9", "1", "a" * 9, "b" * 9], ["?"])
+    expected = [reader.code(cell) for cell in cells]
+    assert reader.codes(arrow_texts(whole)).tolist() == expected
+    assert reader.codes(arrow_texts(whole.slice(first // 2, last))).tolist() == expected[first // 2 : first // 2 + last]
+
+
+@given(st.lists(st.sampled_from([*LONG, None, 1.0, 2.5, 1, "?"]) | st.text("ab\0", max_size=9), max_size=30))
+def test_objects_of_known_text_are_told_by_all_their_bytes(cells):
+    reader = CategoryReader([*LONG[1:], 1, "a" * 9, "b" * 9], ["?"])
+    for some in (cells, [cell for cell in cells if isinstance(cell, str)], cells[:1]):
+        objects = np.array([*some, None], dtype=object)[:-1]
+        assert reader.codes(objects).tolist() == [reader.code(cell) for cell in some]
+
+
+def test_long_texts_that_end_alike_are_told_apart():
+    """More than a table has slots, so that some of them begin where the known one is."""
+    cells = [f"{place:05}12345678" for place in range(20_000)]
+    assert np.flatnonzero(CategoryReader(cells[5:6]).codes(texts(cells)) == 0).tolist() == [5]
+
+
 def test_the_codes_of_cells_in_no_encoding_of_the_schema():
     """The bytes of one text in UTF-8 are another text in an encoding of a byte for each character."""
     reader, cells = CategoryReader(["\xe9", "\xc3\xa9"]), texts(["\xe9"])
@@ -355,7 +389,7 @@ def test_no_record_decides_which_kernels_run():
 @pytest.mark.parametrize("cells", [[], [1.5, 2], [None], ["1", "x", 3], [1, "x", 3], ["\0"], ["\ud800"]])
 def test_a_kernel_runs_whatever_a_column_of_objects_holds(cells, monkeypatch):
     calls, objects = set(), np.array([*cells, None], dtype=object)[:-1]
-    for module, name in ((cells_module, "look_up"), (formats, "read_moments"), (cells_module, "read_numbers")):
+    for module, name in ((text_cells, "look_up"), (formats, "read_moments"), (cells_module, "read_numbers")):
         kernel = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *given, name=name, kernel=kernel: calls.add(name) or kernel(*given))
     for read, name in (

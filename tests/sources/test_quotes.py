@@ -185,7 +185,7 @@ def test_a_header_is_one_line_and_no_record_decides_whether_it_is_refused():
 
 
 def test_a_separator_that_the_encoding_lacks_is_refused():
-    with pytest.raises(hr.SchemaError, match="no character of iso-8859-1"):
+    with pytest.raises(hr.SchemaError, match="one character of iso-8859-1"):
         CSVFile(io.BytesIO(b"p\n"), FileForm("\u20ac", "iso-8859-1"), "t.csv")
 
 

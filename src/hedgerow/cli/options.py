@@ -19,9 +19,8 @@ from hedgerow.cli import TABLE, TEXTS
 from hedgerow.errors import ConfigurationError
 from hedgerow.files import LEAST_MEMORY
 from hedgerow.privacy.exact import exact, exact_delta
-from hedgerow.reading.formats import check_delimiter
 from hedgerow.reading.streams import files_of
-from hedgerow.reading.table_file import is_parquet
+from hedgerow.reading.table_file import COMMAS, is_parquet
 
 if TYPE_CHECKING:
     from hedgerow.ledgers.ledger import Ledger
@@ -104,7 +103,7 @@ def _memory(value: str) -> int:
 
 def _separator(value: str) -> str:
     character = "\t" if value == "\\t" else value
-    check_delimiter(character)
+    COMMAS.replaced(character)
     return character
 
 

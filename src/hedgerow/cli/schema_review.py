@@ -51,12 +51,10 @@ def draft_schema(
     """
 
     def guess(column: infer.Column) -> Feature:
-        return infer.guess_feature(column, MOST_VALUES, lenient=True)
+        return infer.guess_feature(column, MOST_VALUES)
 
-    read = {
-        name: infer.draft_of(cells, missing, infer.SHARE, guess) for name, cells in columns.items() if name != target
-    }
-    label = infer.draft_of(columns[target], missing, infer.SHARE, infer.guess_range if outcome else guess)
+    read = {name: infer.draft_of(cells, missing, guess) for name, cells in columns.items() if name != target}
+    label = infer.draft_of(columns[target], missing, infer.guess_range if outcome else guess)
     records, labels = len(columns[target]), label.column
     person = likely_person({name: draft.column for name, draft in read.items()}, records, missing)
     notes = [] if person is None else [person]
@@ -79,7 +77,7 @@ def draft_schema(
         notes.append(Note("outcome", entry, (*oddities, *_absent(label), *infer.question_of(labels))))
         return schema, notes
     classes = infer.guess_classes(labels, plain=True)
-    oddities = _odd_values(classes, labels.records_with(classes))
+    oddities = _odd_values(classes, infer.records_with(labels.cells, labels.counts, classes))
     if len(classes) > MANY_CLASSES:
         oddities = ["so many that --target may name the wrong column; pass --outcome if it is a number to predict"]
     notes.append(Note("classes", f"of the target {target!r}: {listed(classes)}", tuple(oddities)))
@@ -156,7 +154,7 @@ def _note_on(name: str, draft: infer.Draft) -> Note:
         return Note(name, "no cell holds anything", tuple(_absent(draft)), is_empty=True)
     if not values.size:
         return Note(name, "no cell is a number, and the range 0 to 1 is made up", tuple(_absent(draft)))
-    entry = "dates {} to {}".format(*feature.ends) if isinstance(feature, Date) else _range_of(feature)
+    entry = f"dates {feature.in_words()}" if isinstance(feature, Date) else _range_of(feature)
     others = {} if draft.own else {str(cell): 0 for cell in column.cells[np.isnan(read)].tolist()}
     if others:
         others[next(iter(others))] = int(column.counts[np.isnan(read)].sum())

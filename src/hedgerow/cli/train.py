@@ -21,7 +21,7 @@ from hedgerow.estimator import PrivateEstimator
 from hedgerow.export.signature import signer
 from hedgerow.privacy.exact import decimal_text, exact, exact_delta
 from hedgerow.reading.streams import no_records
-from hedgerow.reading.table_file import read_table
+from hedgerow.reading.table_file import whole
 from hedgerow.systems import default_system, load, system_class
 
 IN_ONE_PART = (
@@ -82,7 +82,9 @@ def train(
             records = inputs.records_of(query, label, form)
         else:
             path = query.paths[0]
-            columns = read_table(path, form, lambda table: inputs.check_columns(table, schema, path))
+            with inputs.opened([path], form) as (tables, batches):
+                inputs.check_columns(tables[0], schema, path)
+                columns = whole(tables, batches(None))
             if not len(columns[label]):
                 raise no_records()
             parts = hold_out(columns, columns.pop(label), holdout, schema=schema)

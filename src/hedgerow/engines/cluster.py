@@ -44,7 +44,7 @@ class ClusterSource(ABC):
 
     def table(self, reading: Reading, layout: Layout, progress: Progress, keep: Keep | None = None) -> PartitionedTable:
         persons = None if keep is None else self._persons(layout, keep)
-        made = [self._encoded(encode.encode, (reading, layout, self.checksums.key, persons))]
+        made = [self._encoded(reading, layout, persons)]
         try:
             result = self._facts(made[0], progress)
             for place, (_, digest) in enumerate(result):
@@ -66,7 +66,7 @@ class ClusterSource(ABC):
         persons = chosen = None
         if keep is not None:
             persons = self._persons(layout, keep)
-            rows = self._encoded(encode.read_persons, (asked, layout, persons))
+            rows = self._encoded(asked, layout, persons)
             try:
                 result = self._facts(rows, Silent())
                 chosen = self._chosen(rows, keep, result)
@@ -84,8 +84,8 @@ class ClusterSource(ABC):
     def _persons(self, layout: Layout, keep: Keep) -> encode.PersonIds: ...
 
     @abstractmethod
-    def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Any:
-        """Return the rows that ``work(*given, tables)`` makes of the tables of each partition."""
+    def _encoded(self, reading: Reading, layout: Layout, persons: encode.PersonIds | None) -> Any:
+        """Return the rows that ``encode`` makes of the tables of each partition."""
 
     @abstractmethod
     def _facts(self, rows: Any, progress: Progress) -> list[encode.Fact]: ...

@@ -36,7 +36,7 @@ from hedgerow.errors import ConfigurationError, HedgerowError, imported
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.table import Candidates, Keep, Share, Task
+from hedgerow.table import Candidates, Keep, Reading, Share, Task
 
 Future = Any
 
@@ -90,8 +90,8 @@ class DaskSource(ClusterSource):
     def _persons(self, layout: Layout, keep: Keep) -> encode.PersonIds:
         return encode.PersonIds(self.checksums.key, keep.part, encode.kind_of(self.frame._meta[layout.group]))
 
-    def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Encoded:
-        again = partial(self._each, _work, (work, given))
+    def _encoded(self, reading: Reading, layout: Layout, persons: encode.PersonIds | None) -> Encoded:
+        again = partial(self._each, _encode, (reading, layout, self.checksums.key, persons))
         return Encoded(self.client, again(), again)
 
     def _facts(self, rows: Encoded, progress: Progress) -> list[encode.Fact]:
@@ -267,9 +267,8 @@ def run_on_workers(client: Any, work: Callable[..., Any], *arguments: Any) -> th
 # What runs on workers.
 
 
-def _work(given: tuple[Callable[..., encode.Rows], tuple[Any, ...]], _: None, part: Any) -> encode.Rows:
-    work, arguments = given
-    return work(*arguments, [part])
+def _encode(given: tuple[Any, Any, Any, Any], _: None, part: Any) -> encode.Rows:
+    return encode.encode(*given, [part])
 
 
 def _fact(rows: encode.Rows) -> encode.Fact:

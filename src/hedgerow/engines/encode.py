@@ -7,9 +7,8 @@ import hmac
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,11 @@ from hedgerow.arrays import single
 from hedgerow.engines.arrays import Spill
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.reading.cells import count_values
-from hedgerow.reading.columns import read_columns, read_labels
+from hedgerow.reading.columns import Columns, read_columns, read_labels
 from hedgerow.reading.persons import Ids, person_ids, read_groups
 from hedgerow.reading.streams import Block, Layout
-from hedgerow.schema import Schema
 from hedgerow.table import MOST_RECORDS, Bits, Candidates, Keep, Partition, PersonPart, Reading, Share, only, unpacked
-from hedgerow.table.reading import Codes, Labels
+from hedgerow.table.reading import Codes, Labels, OneClass
 
 Fact = tuple[int, bytes]  # what the driver knows of a partition: how many records it has, and their checksum
 Part = tuple[int, MutableMapping[str, Any]]  # the number of its first record, and its arrays
@@ -39,10 +37,8 @@ def changed() -> EngineError:
     return EngineError(f"{CHANGED}, or in another order; make hr.Records of a source that does not change.")
 
 
-def encoded(
-    reading: Reading, block: Block, check: Checksum, persons: PersonIds | None
-) -> tuple[Codes, Labels, Ids | None]:
-    """Return the codes, the classes and the ids of some records, which are added to the checksum.
+def encoded(reading: Reading, block: Block, check: Checksum, persons: PersonIds | None) -> tuple[Codes, Labels, Ids]:
+    """Return the codes, the classes and the ids, if they are read, of some records, which are added to the checksum.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
@@ -51,9 +47,14 @@ def encoded(
     if len(block.y) != columns.n_rows:
         raise ConfigurationError("a batch has columns of different lengths, so they do not form records.")
     result = reading.read(columns, block.y)
-    ids, counting = (None, None) if persons is None else persons.read(block, reading.schema.missing)
+    ids, counting = (NO_IDS, NO_IDS) if persons is None else persons.read(block, reading.schema.missing)
     check.update(*reading.witness(columns, block.y, result), ids)
     return *result, counting
+
+
+def joined(reading: Reading, parts: Iterable[tuple[Codes, Labels, Ids]]) -> list[Any]:
+    none = np.empty((0, len(reading.n_codes)), reading.dtype), np.empty(0, reading.label_dtype), NO_IDS
+    return [np.concatenate(arrays) for arrays in zip(none, *parts, strict=True)]
 
 
 class Checksum:
@@ -64,11 +65,10 @@ class Checksum:
             hashlib.blake2b(key=key, digest_size=32, person=of) for of in (b"codes", b"labels", b"ids")
         )
 
-    def update(self, codes: Codes, labels: Labels, ids: Ids | None = None) -> None:
+    def update(self, codes: Codes, labels: Labels, ids: Ids) -> None:
         self._codes.update(np.ascontiguousarray(codes).data)
         self._labels.update(labels.astype("<i4").data)
-        if ids is not None:
-            self._ids.update(ids.data)
+        self._ids.update(ids.data)
 
     def digest(self) -> bytes:
         return self._codes.digest() + self._labels.digest() + self._ids.digest()
@@ -168,36 +168,26 @@ def partitions_of(
 
     Records that ``keep`` leaves out have no class; ids of persons are dropped before this returns.
     """
-    parts: list[Part] = []
-    buffers: dict[str, Any] = {
-        "codes": np.empty((rows, len(reading.n_codes)), dtype=reading.dtype),
-        "labels": np.empty(rows, dtype=reading.label_dtype),
-    }
-    persons = None
-    if keep is not None:
-        buffers["ids"], persons = np.empty((rows, 2), dtype=np.uint64), PersonIds(checksums.key, keep.part)
-    filled, first = 0, first_row
-    check = Checksum(checksums.key)
+    parts, held, filled, first = list[Part](), list[tuple[Any, ...]](), 0, first_row
+    check, persons = Checksum(checksums.key), None if keep is None else PersonIds(checksums.key, keep.part)
 
     def finish() -> None:
-        nonlocal filled, first
+        nonlocal held, filled, first
         arrays = spill.arrays()
-        check_codes(buffers["codes"][:filled], reading.n_codes)
-        for name, buffer in buffers.items():
-            arrays[name] = buffer[:filled].copy()
+        codes, labels, ids = joined(reading, held)
+        check_codes(codes, reading.n_codes)
+        arrays["codes"], arrays["labels"] = codes, labels
+        if keep is not None:
+            arrays["ids"] = ids
         parts.append((first, arrays))
-        first, filled = first + filled, 0
+        first, held, filled = first + len(labels), [], 0
         check_number(first)
 
     for block in blocks:
-        own: dict[str, Any] = dict(
-            zip(("codes", "labels", "ids"), encoded(reading, block, check, persons), strict=True)
-        )
-        start, count = 0, len(block.y)
+        own, start, count = encoded(reading, block, check, persons), 0, len(block.y)
         while start < count:
             taken = min(rows - filled, count - start)
-            for name, buffer in buffers.items():
-                buffer[filled : filled + taken] = own[name][start : start + taken]
+            held.append(tuple(array[start : start + taken] for array in own))
             filled, start = filled + taken, start + taken
             if filled == rows:
                 finish()
@@ -208,33 +198,6 @@ def partitions_of(
     if keep is not None:
         keep.in_parts(parts, at_once=max(rows, FEWEST_AT_ONCE))
     return [Partition(first, arrays) for first, arrays in parts]
-
-
-def counted_of(
-    blocks: Callable[[], Iterable[Block]], missing: Sequence[str], spill: Spill, checksums: Checksums, keep: Keep
-) -> Iterator[tuple[Block, npt.NDArray[np.bool_]]]:
-    """Yield blocks, which are read twice, each with a mask of the records that count, with or without a label."""
-    persons, parts, digests, first = PersonIds(checksums.key, keep.part), list[Part](), list[bytes](), 0
-    for block in blocks():
-        arrays = spill.arrays()
-        ids, arrays["ids"] = persons.read(block, missing)
-        arrays["labels"] = np.zeros(len(ids), dtype=np.int8)
-        digests.append(_digest(ids, checksums.key))
-        parts.append((first, arrays))
-        first += len(ids)
-        check_number(first)
-    keep.in_parts(parts, at_once=FEWEST_AT_ONCE)
-    read = 0
-    for read, block in enumerate(blocks(), start=1):
-        if read > len(parts) or _digest(persons.read(block, missing)[0], checksums.key) != digests[read - 1]:
-            raise changed()
-        yield block, parts[read - 1][1]["labels"] >= 0
-    if read < len(parts):
-        raise changed()
-
-
-def _digest(ids: Ids, key: bytes) -> bytes:
-    return hashlib.blake2b(ids.data, key=key, digest_size=32).digest()
 
 
 # On workers, and what the driver knows of these.
@@ -283,27 +246,11 @@ def placed(facts: Sequence[Fact]) -> list[Facts]:
 
 def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | None, batches: Iterable[Any]) -> Rows:
     """Return the tables of one partition as codes, and who they are of if that is asked; a function of its arguments alone."""
-    codes, labels = [np.empty((0, len(reading.n_codes)), reading.dtype)], [np.empty(0, reading.label_dtype)]
-    counting, check = [NO_IDS], Checksum(key)
+    check = Checksum(key)
     with single():
-        for batch in batches:
-            result = encoded(reading, layout.block(batch), check, persons)
-            codes.append(result[0])
-            labels.append(result[1])
-            counting.append(NO_IDS if result[2] is None else result[2])
-    return Rows(np.concatenate(codes), np.concatenate(labels), check.digest(), np.concatenate(counting))
-
-
-def read_persons(asked: ValueCounts, layout: Layout, persons: PersonIds, batches: Iterable[Any]) -> Rows:
-    each, counting = [NO_IDS], [NO_IDS]
-    with single():
-        for batch in batches:
-            ids, own = persons.read(layout.block(batch), asked.schema.missing)
-            each.append(ids)
-            counting.append(own)
-    ids = np.concatenate(each)
-    digest = _digest(ids, persons.key)
-    return Rows(np.empty((len(ids), 0), np.uint8), np.zeros(len(ids), np.int8), digest, np.concatenate(counting))
+        made = joined(reading, (encoded(reading, layout.block(batch), check, persons) for batch in batches))
+    codes, labels, ids = made
+    return Rows(codes, labels, check.digest(), ids)
 
 
 def candidates(rows: Rows, facts: Facts, share: Share) -> Candidates:
@@ -322,10 +269,17 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCounts:
-    schema: Schema
+class ValueCounts(OneClass):
+    """How many records have each value of some columns. As a reading, it has no codes: only persons are read."""
+
     columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
+
+    n_codes = np.empty(0, dtype=np.int64)
+    dtype = np.dtype(np.uint8)
+
+    def read(self, columns: Columns, y: Any) -> tuple[Codes, Labels]:
+        return np.empty((columns.n_rows, 0), self.dtype), np.zeros(columns.n_rows, self.label_dtype)
 
     @property
     def nothing(self) -> Counts:
@@ -341,23 +295,26 @@ class ValueCounts:
     def sum(self, one: Counts, other: Counts) -> Counts:
         return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
 
+    def of_blocks(self, blocks: Iterable[Block], persons: PersonIds | None, bits: Bits | None) -> tuple[Counts, bytes]:
+        """Return the counts of the records whose bits are set, or of all, and the checksum by which ``encode`` knows these."""
+        total, check, stop = self.nothing, Checksum(b"" if persons is None else persons.key), 0
+        for block in blocks:
+            start, stop, counted = stop, stop + len(block.y), None
+            if bits is not None:
+                encoded(self, block, check, persons)
+                counted = unpacked(bits[start // 8 : -(-stop // 8)])[start % 8 :][: len(block.y)]
+                if len(counted) < len(block.y):
+                    raise changed()
+            total = self.sum(total, self(block.X, block.y, counted))
+        return total, check.digest()
+
 
 def value_counts(
     asked: ValueCounts, layout: Layout, persons: PersonIds | None, mine: Chosen | None, batches: Iterable[Any]
 ) -> Counts:
     """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
-    if persons is None or mine is None:
-        blocks = map(layout.block, batches)
-        return reduce(asked.sum, (asked(block.X, block.y) for block in blocks), asked.nothing)
-    total, each, masks = asked.nothing, [NO_IDS], unpacked(mine.bits)
     with single():
-        for batch in batches:
-            block = layout.block(batch)
-            each.append(persons.read(block, asked.schema.missing)[0])
-            mask, masks = masks[: len(each[-1])], masks[len(each[-1]) :]
-            if len(mask) < len(each[-1]):
-                raise changed()
-            total = asked.sum(total, asked(block.X, block.y, mask))
-    if not hmac.compare_digest(_digest(np.concatenate(each), persons.key), mine.facts.digest):
+        counts, digest = asked.of_blocks(map(layout.block, batches), persons, None if mine is None else mine.bits)
+    if mine is not None and not hmac.compare_digest(digest, mine.facts.digest):
         raise changed()
-    return total
+    return counts

@@ -6,15 +6,14 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count, repeat
-from typing import Any
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Integers, available_threads, for_each
 from hedgerow.engines.arrays import Spill
-from hedgerow.engines.encode import Checksums, Counts, ValueCounts, counted_of, partitions_of
+from hedgerow.engines.encode import Checksums, Counts, PersonIds, ValueCounts, partitions_of
 from hedgerow.errors import ConfigurationError, EngineError
 from hedgerow.files import LEAST_MEMORY
 from hedgerow.reading.streams import Batches, Block, Files, Layout
@@ -184,19 +183,22 @@ class LocalSource:
             raise
 
     def values(self, asked: ValueCounts, layout: Layout, progress: Progress, keep: Keep | None = None) -> Counts:
-        total = asked.nothing
-        with Spill(self.spill, self.memory // 2) as spill:
+        persons = bits = None
+        if keep is not None:
+            persons = PersonIds(self.checksums.key, keep.part)
+            with Spill(self.spill, self.memory // 2) as spill:
+                blocks, read = self.stream.blocks(layout), Silent().read
+                parts = partitions_of(blocks, asked, spill, MOST_ROWS, self.checksums, read, keep)
+                bits = np.concatenate([np.packbits(part.arrays["labels"] >= 0) for part in parts])
+        counts, digest = asked.of_blocks(self._blocks(layout, progress), persons, bits)
+        if keep is not None:
+            self.checksums.check(asked, None, digest)
+        return counts
 
-            def blocks() -> Iterator[Block]:
-                return self.stream.blocks(layout)
-
-            counted: Iterable[tuple[Block, Any]] = zip(blocks(), repeat(None), strict=False)
-            if keep is not None:
-                counted = counted_of(blocks, asked.schema.missing, spill, self.checksums, keep)
-            for block, mine in counted:
-                total = asked.sum(total, asked(block.X, block.y, mine))
-                progress.read(block.share)
-        return total
+    def _blocks(self, layout: Layout, progress: Progress) -> Iterator[Block]:
+        for block in self.stream.blocks(layout):
+            yield block
+            progress.read(block.share)
 
     def _rows(self, reading: Reading) -> int:
         """Return how many records a partition has, so that as many as are counted at once fit half of the memory."""

@@ -25,7 +25,7 @@ from hedgerow.errors import EngineError, HedgerowError
 from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.streams import Layout
 from hedgerow.schema import Schema
-from hedgerow.table import Candidates, Keep, Query, Share, Task
+from hedgerow.table import Candidates, Keep, Query, Reading, Share, Task
 
 Packed = tuple[bytes, bytes, int]  # a partition with ids as bytes, its checksum, and its number of records
 
@@ -54,8 +54,9 @@ class SparkSource(ClusterSource):
     def _persons(self, layout: Layout, keep: Keep) -> encode.PersonIds:
         return encode.PersonIds(self.checksums.key, keep.part)
 
-    def _encoded(self, work: Callable[..., encode.Rows], given: tuple[Any, ...]) -> Stores:
-        sent, with_ids = self._context.broadcast(pickle.dumps(partial(work, *given))), given[-1] is not None
+    def _encoded(self, reading: Reading, layout: Layout, persons: encode.PersonIds | None) -> Stores:
+        work, with_ids = partial(encode.encode, reading, layout, self.checksums.key, persons), persons is not None
+        sent = self._context.broadcast(pickle.dumps(work))
         stores = Stores(self._context, with_ids=with_ids)
         columns = ("rows binary, " if with_ids else "") + "digest binary, count long"
         encoded = self.frame.mapInArrow(partial(_encoded, sent, None if with_ids else stores.put), columns).rdd

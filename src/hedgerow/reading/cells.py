@@ -39,13 +39,14 @@ import numpy.typing as npt
 from narwhals.dependencies import get_pandas
 
 from hedgerow.arrays import Array, Floats, lazy
-from hedgerow.reading.kernels import ASCII, FLOAT, POWERS, look_up, read_numbers
+from hedgerow.reading.kernels import ASCII, FLOAT, KNOWN, POWERS, read_numbers
 from hedgerow.reading.text_cells import (
     REPLACING,
     CodedTexts,
     Texts,
-    by_object,
+    addresses,
     joined,
+    no_spellings,
     read_plain,
     ready,
     spelling_table,
@@ -65,9 +66,7 @@ WHOLE: tuple[type, ...] = (
 )
 # Types are known by their identities; comparing or hashing a cell's own type could run code of its class.
 # Those whose conversion by numpy runs no foreign code and never warns; only their exact instances are cast together.
-CASTABLE = frozenset({FLOAT}).union(
-    map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))
-)
+CASTABLE = frozenset({FLOAT, *map(id, (bool, int, float, type(None), Decimal, np.bool_, *WHOLE, *NARROW, np.float64))})
 # Of those, the types of which equal cells are always the same category, so that a dict may stand for the rule.
 # bytes are left out: comparing them with text can warn.
 HASHABLE = frozenset(map(id, (bool, int, float, str, type(None), np.bool_, np.str_, np.float64, np.int64)))
@@ -201,7 +200,7 @@ class Rule:
     """How the cells of a column are read: ``one`` reads a single cell, and the others read many at once with the same result.
 
     ``texts`` reads text, and ``numbers`` reads machine numbers; by default each distinct one is read once. ``floats``: numbers
-    among objects are read as float64.
+    among objects are read as float64. ``known`` returns a table of ``spelling_table``, whose codes are results.
     """
 
     def __init__(
@@ -212,8 +211,9 @@ class Rule:
         numbers: Callable[[Array], Array] | None = None,
         *,
         floats: bool = False,
+        known: Callable[[], tuple[Any, ...]] = no_spellings,
     ) -> None:
-        self.dtype, self._one, self._floats = dtype, one, floats
+        self.dtype, self._one, self._floats, self._known = dtype, one, floats, known
         self._texts = texts or (lambda cells: cells.through(self.each))
         self._numbers = numbers or self._distinct_numbers
 
@@ -234,28 +234,29 @@ class Rule:
         if len(objects) > AT_ONCE:
             parts = [self._objects(objects[start : start + AT_ONCE]) for start in range(0, len(objects), AT_ONCE)]
             return np.concatenate(parts)
-        kinds, numbers, texts = read_plain(objects)
-        is_text = kinds == ASCII
-        if is_text.all():
-            return self._texts(texts)
-        result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text if is_text.any() else slice(None)
-        result[is_text] = self._texts(texts[is_text])  # also of none, so that no record decides whether a kernel runs
-        result[rest] = self._others(objects[rest], kinds[rest], numbers[rest])
+        objects = np.ascontiguousarray(objects)
+        kinds, bits, n_known, rows, texts = read_plain(objects, self._known())
+        result = bits.astype(self.dtype) if n_known else np.empty(len(objects), dtype=self.dtype)
+        result[rows] = self._texts(texts)  # also of none, so that no record decides whether a kernel runs
+        if n_known + len(rows) < len(objects):
+            rest = np.flatnonzero((kinds != KNOWN) & (kinds != ASCII)) if n_known + len(rows) else slice(None)
+            result[rest] = self._others(objects[rest], kinds[rest], bits[rest])
         return result
 
-    def _others(self, objects: Array, kinds: Array, numbers: Floats) -> Array:
+    def _others(self, objects: Array, kinds: Array, bits: Array) -> Array:
         if self._floats and (kinds == FLOAT).all():
-            return self._numbers(numbers)
+            return self._numbers(bits.view(np.float64))
         is_text = kinds == id(str)
         if is_text.any() and (texts := joined(objects[is_text].tolist())) is not None:
             result, rest = np.empty(len(objects), dtype=self.dtype), ~is_text
-            result[is_text], result[rest] = self._texts(texts), self._others(objects[rest], kinds[rest], numbers[rest])
+            result[is_text] = self._texts(texts)
+            result[rest] = self._others(objects[rest], kinds[rest], bits[rest])
             return result
         if self._floats and CASTABLE.issuperset(np.unique(kinds).tolist()):
             with suppress(Exception), np.errstate(all="ignore"):
                 return self._numbers(objects.astype(np.float64))
-        firsts, places = by_object(objects)  # each object is read once
-        return self.each(objects[firsts])[places]
+        _, firsts, places = np.unique(addresses(objects), return_index=True, return_inverse=True)
+        return self.each(objects[firsts])[places]  # each object is read once
 
 
 def number_rule(
@@ -296,15 +297,11 @@ def as_objects(cells: Cells) -> Array:
     try:
         return cells.astype(object, copy=False)
     except Exception:
-        return object_array((_object(cells, i) for i in range(len(cells))), len(cells))
-
-
-def _object(cells: Array, i: int) -> object:
-    try:
-        cell: object = cells[i]
-    except Exception:
-        return None
-    return cell
+        objects = np.full(len(cells), None, dtype=object)
+        for i in range(len(cells)):
+            with suppress(Exception):
+                objects[i] = cells[i]
+        return objects
 
 
 def category_key(cell: object) -> Key:
@@ -358,7 +355,9 @@ class CategoryReader:
         self._codes = np.array([*of_numbers.values()], dtype=np.int32)[order]
         self._values = *values, *markers
         of_floats = None if as_text else self._codes_of_numbers
-        self.codes = Rule(self.code, np.int32, self._codes_of_texts, of_floats, floats=not as_text)
+        self.codes = Rule(
+            self.code, np.int32, self._codes_of_texts, of_floats, floats=not as_text, known=self._spellings
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_known"}  # it follows from the others
@@ -377,15 +376,17 @@ class CategoryReader:
     def _known(self) -> tuple[tuple[Any, ...], ...]:
         """The likely texts of the schema's values, as ``look_up`` takes them: for any encoding, and for UTF-8."""
         texts = sorted({text for value in (*self._values, "", "nan", "NaN") for text in spellings(value)})
-        known = [(text.encode(), self.code(text)) for text in texts if "\0" not in text and text.isprintable()]
-        return spelling_table([pair for pair in known if pair[0].isascii()]), spelling_table(known)
+        known = {text.encode(): self.code(text) for text in texts if "\0" not in text and text.isprintable()}
+        return spelling_table({text: code for text, code in known.items() if text.isascii()}), spelling_table(known)
+
+    def _spellings(self) -> tuple[Any, ...]:
+        return self._known[True]
 
     def _codes_of_texts(self, cells: Texts) -> npt.NDArray[np.int32]:
         if isinstance(cells, CodedTexts):
             return cells.through(self._codes_of_texts)
-        codes = np.empty(len(cells), dtype=np.int32)
-        look_up(*cells.given, *self._known[cells.decode is REPLACING], self.missing, codes)
-        return cells.fill(codes, codes < 0, self.code)
+        codes, any_other = cells.known_codes(self._known[cells.decode is REPLACING], self.missing)
+        return cells.fill(codes, codes < 0, self.code) if any_other else codes
 
     def _codes_of_numbers(self, cells: Array) -> npt.NDArray[np.int32]:
         values = numbers(cells)

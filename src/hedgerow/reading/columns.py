@@ -23,7 +23,7 @@ from narwhals.exceptions import DuplicateError
 from hedgerow.arrays import Array
 from hedgerow.errors import ConfigurationError, SchemaError
 from hedgerow.reading.cells import MACHINE_NUMBERS, Cells, as_objects, is_read, object_array, time_cells
-from hedgerow.reading.text_cells import CodedTexts, Texts
+from hedgerow.reading.text_cells import ArrowTexts, CodedTexts, Texts
 from hedgerow.texts import it_or_them, listed
 
 # What all cells of a column hold, by its type. Lists, durations, complex numbers and the like are unreadable, so each of their
@@ -54,10 +54,8 @@ class Column:
 
 
 def array_column(cells: Cells, holds: Holds | None = None) -> Column:
-    holds = array_holds(cells.dtype) if holds is None else holds
-    if holds == "unreadable":
-        return unread(len(cells))
-    return Column(len(cells), _slices(cells), holds)
+    holds = holds or array_holds(cells.dtype)
+    return unread(len(cells)) if holds == "unreadable" else Column(len(cells), lambda i, j: cells[i:j], holds)
 
 
 def array_holds(dtype: np.dtype[Any]) -> Holds:
@@ -68,10 +66,6 @@ def array_holds(dtype: np.dtype[Any]) -> Holds:
 
 def unread(length: int) -> Column:
     return Column(length, lambda start, stop: np.full(stop - start, None, dtype=object), "unreadable")
-
-
-def _slices(cells: Cells) -> Read:
-    return lambda start, stop: cells[start:stop]
 
 
 def series_column(series: nw.Series[Any]) -> Column:
@@ -94,14 +88,13 @@ def series_column(series: nw.Series[Any]) -> Column:
 
 def _pandas_column(native: Any) -> Column:
     pandas: Any = get_pandas()
-    dtype, count = native.dtype, len(native)
-    if isinstance(dtype, np.dtype):
-        cells = native.to_numpy()
-        return _time_column(count, _slices(cells)) if dtype.kind == "M" else array_column(cells)
-    if isinstance(dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
-        return _time_column(count, _slices(native.to_numpy(dtype=f"M8[{dtype.unit}]")), str(dtype.tz))
-    if isinstance(dtype, pandas.CategoricalDtype):
-        return _coded_column(_pandas_column(dtype.categories), native.array.codes)
+    if isinstance(native.dtype, np.dtype):
+        return array_column(native.to_numpy())
+    if isinstance(native.dtype, pandas.DatetimeTZDtype):  # as an array they are in UTC
+        times = native.to_numpy(dtype=f"M8[{native.dtype.unit}]")
+        return _time_column(len(times), lambda start, stop: times[start:stop], str(native.dtype.tz))
+    if isinstance(native.dtype, pandas.CategoricalDtype):
+        return _coded_column(_pandas_column(native.dtype.categories), native.array.codes)
     import pyarrow
 
     try:
@@ -145,10 +138,10 @@ def arrow_column(column: Any) -> Column:
         return Column(count, arrays, "numbers", objects if types.is_integer(kind) else None)
     if is_any("string", "large_string", "string_view"):
         return Column(count, lambda start, stop: arrow_texts(block(start, stop)))
-    if is_any("binary", "large_binary", "binary_view", "fixed_size_binary", "null"):
-        return Column(count, objects)
-    if types.is_decimal(kind):  # as Python objects they keep their values
-        return Column(count, objects, "numbers")
+    if is_any(
+        "binary", "large_binary", "binary_view", "fixed_size_binary", "null", "decimal"
+    ):  # decimals keep their values
+        return Column(count, objects, "numbers" if types.is_decimal(kind) else "anything")
     if types.is_dictionary(kind):
         try:
             whole = column.combine_chunks()
@@ -165,32 +158,20 @@ def arrow_column(column: Any) -> Column:
 def arrow_texts(column: Any) -> Texts:
     import pyarrow
 
-    block = column if isinstance(column, pyarrow.Array) else column.combine_chunks()
-    block = block if isinstance(block, pyarrow.Array) else pyarrow.concat_arrays(block.chunks)
-    absent = block.is_null().to_numpy(zero_copy_only=False) if block.null_count else None
-    first, last = block.offset, block.offset + len(block)
-    if pyarrow.types.is_string_view(block.type):  # 16 bytes for each cell: its length, and its text if that fits
-        views = block.buffers()[1] or b""
-        lengths = np.frombuffer(views, dtype=np.int32)[4 * first : 4 * last : 4]
-        lengths = lengths if absent is None else np.where(absent, 0, lengths)
+    wide = column.type != pyarrow.string()
+    if pyarrow.types.is_string_view(column.type):  # 16 bytes for each cell: its length, and its text if that fits
+        block = column.combine_chunks()
+        views, rows = block.buffers()[1] or b"", slice(4 * block.offset, 4 * (block.offset + len(block)), 4)
+        lengths, starts = np.frombuffer(views, dtype=np.int32)[rows], 4 * np.arange(rows.start + 1, rows.stop + 1, 4)
+        if block.null_count:
+            absent = block.is_null().to_numpy(zero_copy_only=False)
+            lengths, starts = np.where(absent, 0, lengths), np.where(absent, -1, starts)
         if lengths.max(initial=0) <= LONGEST_IN_VIEW:
-            begins = np.arange(16 * first + 4, 16 * last + 4, 16)
-            return _texts(views, begins, begins + lengths, absent)
-    if block.type not in (pyarrow.string(), pyarrow.large_string()):  # a cast of a slice may read what is before it
-        block = block.cast(pyarrow.large_string())
-        first, last = block.offset, block.offset + len(block)
-    _, places, text = block.buffers()
-    wide = np.int32 if block.type == pyarrow.string() else np.int64
-    offsets = np.frombuffer(places or b"\0" * 8, dtype=wide)[first : last + 1]
-    return _texts(text or b"", offsets[:-1], offsets[1:], absent)
+            return Texts(np.frombuffer(views, dtype=np.uint8), starts, starts + lengths)
+    return ArrowTexts((column.cast(pyarrow.large_string()) if wide else column).chunks, wide)
 
 
-def _texts(data: Any, starts: Array, stops: Array, absent: Array | None) -> Texts:
-    starts = starts if absent is None else np.where(absent, -1, starts)
-    return Texts(np.frombuffer(data, dtype=np.uint8), starts, stops)
-
-
-def _time_column(length: int, times: Callable[[int, int], Any], zone_name: str | None = None) -> Column:
+def _time_column(length: int, times: Callable[[int, int], Array], zone_name: str | None) -> Column:
     try:
         zone = _zone(zone_name)
     except Exception:  # the system does not know it
@@ -286,9 +267,7 @@ def as_native(given: Any, what: str) -> nw.DataFrame[Any] | nw.Series[Any] | Non
             f"{what} is an iterator, which can be read only once, but records are read several times. Pass list({what})."
         )
     arrow, pandas = get_pyarrow(), get_pandas()
-    if arrow is not None and isinstance(given, arrow.RecordBatch):
-        given = arrow.table(given)
-    elif arrow is not None and isinstance(given, arrow.Array):
+    if arrow is not None and isinstance(given, arrow.Array):
         given = arrow.chunked_array([given])
     elif pandas is not None and isinstance(given, pandas.Index | pandas.api.extensions.ExtensionArray):
         given = pandas.Series(given)

@@ -11,7 +11,6 @@ days, seconds or milliseconds.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats, Integers, lazy
-from hedgerow.errors import SchemaError, shown
+from hedgerow.errors import require
 from hedgerow.reading.cells import SPACE, WORDS, Cells, Rule, category_key, number, number_rule, numbers, plain_cell
 from hedgerow.reading.kernels import read_moments
 from hedgerow.reading.text_cells import Texts
@@ -73,18 +72,10 @@ class NumberFormat:
     amounts: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.decimal, str) or self.decimal not in (".", ","):
-            raise SchemaError(f"decimal is {self.decimal!r}, but it is the mark before a fraction. Pass '.' or ','.")
-        if not isinstance(self.thousands, str) or self.thousands not in ("", ".", ",", *GROUP_MARKS):
-            raise SchemaError(
-                f"thousands is {self.thousands!r}, but it is the mark between groups of three digits. Pass '', '.', ',', ' ' "
-                'or "\'".'
-            )
-        if self.decimal == self.thousands:
-            raise SchemaError(
-                f"decimal and thousands are both {self.decimal!r}, so 1{self.decimal}234 could be two numbers. Pass "
-                "different marks."
-            )
+        decimal, thousands, marks = self.decimal, self.thousands, ("", ".", ",", *GROUP_MARKS)
+        require(isinstance(decimal, str) and decimal in (".", ","), "decimal", decimal, "'.' or ','")
+        require(isinstance(thousands, str) and thousands in marks, "thousands", thousands, "'', '.', ',', ' ' or \"'\"")
+        require(decimal != thousands, "thousands", thousands, "another mark than decimal")
 
     @lazy
     def _pattern(self) -> re.Pattern[str]:
@@ -134,28 +125,14 @@ class DateFormat:
     text: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str) or len(self.text) > LONGEST:
-            raise SchemaError(f"date_format is {self.text!r:.60}, but it is a short text such as '%d.%m.%Y'. Pass one.")
-        parts = re.findall("%.?", self.text)
-        years = [part for part in parts if part in ("%Y", "%y")]
-        if (
-            len(set(parts)) < len(parts)
-            or not set(parts) <= set(FIELDS)
-            or not {"%d", "%m"} <= set(parts)
-            or len(years) != 1
-            or ("%M" in parts) != ("%H" in parts)
-            or ("%S" in parts and "%M" not in parts)
-        ):
-            raise SchemaError(
-                f"date_format is {self.text!r}, but it must have %d, %m and one of %Y and %y, each once. It may have %H and "
-                "%M, and then %S. No other part is allowed. Pass for example '%d.%m.%Y'."
-            )
-        iso = self.moment("2004-05-06")
-        if iso is not None and iso != datetime(2004, 5, 6):
-            raise SchemaError(
-                f"date_format is {self.text!r}, which reads 2004-05-06 as another day than ISO 8601 does, but such text is "
-                "always read as ISO 8601. Leave date_format out, or write the dates in another format."
-            )
+        is_short = isinstance(self.text, str) and len(self.text) <= LONGEST
+        parts = re.findall("%.?", self.text) if is_short else []
+        fields = sorted(part for part in parts if part not in ("%Y", "%y"))
+        is_format = len(parts) == len(fields) + 1 and "".join(fields) in ("%d%m", "%H%M%d%m", "%H%M%S%d%m")
+        rule = "a short text with %d, %m and one of %Y and %y, perhaps with %H and %M, and then %S, such as '%d.%m.%Y'"
+        require(is_format, "date_format", self.text, rule)
+        rule = "one that reads 2004-05-06 as ISO 8601 does, as such text is read in any case"
+        require(self.moment("2004-05-06") in (None, datetime(2004, 5, 6)), "date_format", self.text, rule)
 
     @lazy
     def _pattern(self) -> re.Pattern[str]:
@@ -234,32 +211,3 @@ def date_reader(unit: Unit, missing: Sequence[str] = (), form: DateFormat | None
         return counts
 
     return read
-
-
-def check_delimiter(delimiter: Any) -> None:
-    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
-        raise SchemaError(
-            f"delimiter is {shown(delimiter)}, but it separates the cells of CSV files. Pass one character, such as ';' or '\\t'."
-        )
-
-
-def checked_encoding(encoding: Any) -> str | None:
-    """Return Python's name of an encoding, or raise SchemaError if text in it cannot be split into lines and cells.
-
-    Each byte must be a character, and ASCII bytes must be ASCII characters. UTF-8 is the only exception: it can be split, too.
-    """
-    if encoding is None:
-        return None
-    try:
-        name = codecs.lookup(encoding).name
-        sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
-        text = sample.decode(name, "replace")
-        fits = name == "utf-8" or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
-    except (LookupError, TypeError, ValueError, AttributeError):
-        fits = False
-    if not fits:
-        raise SchemaError(
-            f"encoding is {shown(encoding)}, which is neither UTF-8 nor a single-byte encoding that extends ASCII. Pass "
-            "'utf-8', 'windows-1252' or 'iso-8859-1', or save the files as UTF-8."
-        )
-    return str(encoding)

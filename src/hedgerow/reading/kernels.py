@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from hedgerow.arrays import compiled
@@ -17,7 +17,8 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
-ASCII, FLOAT = 1, 2  # in place of the address of an object's type
+LAST = np.uint64(1 << 56)  # from here on a word's last byte is not zero, as that of known text, whose length it tells
+ASCII, FLOAT, KNOWN = 1, 2, 3  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
 
@@ -168,89 +169,135 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
             continue
         length, end = stop - start, _end(data, start, stop)
         slot = _hash(data, start, stop, end) & mask
-        while True:
-            known = table[slot]
-            if known < 0:
-                if 2 * count >= len(table):
-                    return -1
-                table[slot], words[slot], lengths[slot] = count, end, length
-                firsts[count], places[row] = row, count
-                count += 1
-                break
-            begin = starts[firsts[known]]
+        while table[slot] >= 0:
+            begin = starts[firsts[table[slot]]]
             if words[slot] == end and lengths[slot] == length and _same(data, start, data, begin, length):
-                places[row] = known
                 break
             slot = (slot + np.uint64(1)) & mask
+        if table[slot] < 0:
+            if 2 * count >= len(table):
+                return -1
+            table[slot], words[slot], lengths[slot] = count, end, length
+            firsts[count] = row
+            count += 1
+        places[row] = table[slot]
     return count
 
 
-@compiled
-def look_up(data, starts, stops, known, words, lengths, begins, codes, factor, shift, missing, out):
-    """Write the code of each cell that is a known text byte by byte, -1 for another one, ``missing`` for one without text.
-
-    IN data (bytes,), starts stops (cells,); known (bytes,), words lengths begins codes (slots,), factor, shift: the table
-    of ``spelling_table``, in which a text is in the first free slot from that of its key on. OUT out (cells,).
-    """
-    for row in range(len(starts)):
-        start, stop = starts[row], stops[row]
-        if start < 0:
-            out[row] = missing
-            continue
-        length = stop - start
-        end = _end(data, start, stop)
-        key = end ^ np.uint64(length)
-        if length > 8:
-            key ^= _word(data, np.uint64(start)) * np.uint64(FACTOR)
-        slot = (key * factor) >> np.uint64(shift)
-        code = np.int32(-1)
-        while True:
-            if words[slot] == end and lengths[slot] == length:
-                if length <= 8 or _same(data, start, known, begins[slot], length):
-                    code = codes[slot]
-                    break
-            elif lengths[slot] < 0:
-                break
-            slot += np.uint64(1)
-        out[row] = code
-
-
 @intrinsic
-def _memory(context, address):
+def _pointer(context, address):
+    """Return an address, which must be in an object that is held, as what ``carray`` takes."""
+
+    def cast(context, builder, signature, given):
+        return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.uint64), cast
+
+
+@compiled
+def look_up(data, starts, stops, valid, first, known, missing, out):
+    """Replace each -2 by the code of the text if it is known byte by byte, else -1; return whether there is such another text.
+
+    IN data (bytes,), starts stops (cells,); valid (bytes,): none, or a bit for each cell from the bit ``first`` on, 0 for one
+    without text; known: a table of ``spelling_table``; missing: the code of all cells without text. OUT out (cells,).
+    """
+    texts, begins, table, ends, lengths, code_of = known[4:]
+    mask, unknown = np.uint64(len(table) - 1), False
+    for row in range(np.uint64(len(starts))):
+        start, stop, bit = starts[row], stops[row], np.uint64(first) + row
+        if start < 0 or (len(valid) > 0 and valid[bit >> np.uint64(3)] >> (bit & np.uint64(7)) & 1 == 0):
+            out[row] = missing
+        elif out[row] == -2:
+            end, length, code = _end(data, start, stop), stop - start, np.int32(-1)
+            slot = _hash(data, start, stop, end) & mask
+            while table[slot] >= 0:
+                begin = begins[table[slot]]
+                if ends[slot] == end and lengths[slot] == length and _same(data, start, texts, begin, length):
+                    code = code_of[table[slot]]
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            out[row] = code
+            unknown = unknown or code < 0
+    return unknown
+
+
+@compiled
+def look_up_chunks(chunks, none, known, missing, out):
+    """Do what ``look_up`` does for all cells of chunks of Arrow's text, where they are in memory.
+
+    IN chunks (chunks, 7): those of ``ArrowTexts``; none (0,): of the type of their offsets; known, missing. OUT out (cells,).
+    """
+    words, codes, factor, shift = known[:4]
+    unknown, last = False, np.uint64(0)
+    for chunk in range(len(chunks)):
+        data = carray(_pointer(chunks[chunk, 0]), (np.int64(chunks[chunk, 1]),), np.uint8)
+        valid = carray(_pointer(chunks[chunk, 2]), (np.int64(chunks[chunk, 3]),), np.uint8)
+        offsets = carray(_pointer(chunks[chunk, 4]), (np.int64(chunks[chunk, 6]) + 1,), none.dtype)
+        head, begin, first, last, signs = np.uint64(0), last, chunks[chunk, 5], last + chunks[chunk, 6], np.int32(0)
+        own = out[begin:last]
+        while head < len(own) and offsets[head + np.uint64(1)] < 8:
+            own[head] = -2
+            head += np.uint64(1)
+        unknown |= look_up(data, offsets[:head], offsets[1:], valid, first, known, missing, own)
+        start = np.int64(offsets[head])
+        for row in range(head, np.uint64(len(own))):  # short texts without a branch, and all others afterwards
+            stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
+            length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
+            is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
+            word >>= (np.uint64(64) - np.uint64(8) * length) & np.uint64(63)
+            slot = (word * factor) >> shift
+            code = codes[slot] if (words[slot] == word) & is_short else code
+            own[row] = code
+            signs |= code
+            start = stop
+        if signs < 0 or len(valid) > 0:
+            unknown |= look_up(data, offsets[:-1], offsets[1:], valid, first, known, missing, own)
+    return unknown
+
+
+@compiled
+def _memory(address):
     """Return the eight bytes at an address, which must be those of an object that is held."""
-
-    def load(context, builder, signature, given):
-        return builder.load(builder.inttoptr(given[0], context.get_value_type(types.uint64).as_pointer()))
-
-    return types.uint64(types.uint64), load
+    return carray(_pointer(address), (1,), np.uint64)[0]
 
 
 @partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
-def read_objects(objects, layout, kinds, numbers, starts, stops, data):
-    """Read floats and text of ASCII where Python keeps them, and return how many bytes all text has.
+def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, rows, starts, stops, data):
+    """Read floats and text of ASCII where Python keeps them; return how many texts are known, how many are not, and their bytes.
 
-    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``. OUT kinds (cells,): ``FLOAT``, ``ASCII`` or
-    the address of the object's type; numbers (cells,): the bits of floats; starts stops (cells,): the place of text in data;
-    data (bytes,): as much text as it holds.
+    IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``; words codes (slots,), factor, shift: the
+    short texts of ``spelling_table``. OUT kinds (cells,): ``FLOAT``, ``KNOWN``, ``ASCII`` or the address of the object's type;
+    numbers (cells,): the bits of floats, the codes of known texts; rows starts stops (cells,): of each other text, one after
+    another, its row and its place in data; data (bytes,): as much text as it holds.
     """
     of_float, of_text, head, state, flags, first = layout
-    size, room = np.uint64(0), np.uint64(len(data))
-    for row in range(len(objects)):
+    known, others, size, room = 0, np.uint64(0), np.uint64(0), np.uint64(len(data))
+    for row in range(np.uint64(len(objects))):
         at = objects[row]
         kind = _memory(at + head - WORD) if at != np.uint64(0) else at
-        kinds[row] = kind
         if kind == of_float:
-            kinds[row], numbers[row] = FLOAT, _memory(at + head)
+            kind, numbers[row] = np.uint64(FLOAT), _memory(at + head)
         elif kind == of_text and _memory(at + state) & flags == flags:
-            length = _memory(at + head)
-            kinds[row], starts[row], stops[row] = ASCII, size, size + length
-            if size + length + WORD <= room:
-                for begin in range(np.uint64(0), length, WORD):  # whole words, in which at least one byte is the text's
-                    word, to = _memory(at + first + begin), size + begin
-                    for byte in range(np.uint64(8)):
-                        data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
-            size += length
-    return size
+            length, at = _memory(at + head), at + first
+            code, word = np.int32(-2), _memory(at + length - WORD)
+            if length - np.uint64(1) < WORD and word >= LAST:
+                word >>= np.uint64(64) - np.uint64(8) * length
+                slot = (word * factor) >> shift
+                code = codes[slot] if words[slot] == word else code
+            if code >= 0:
+                kind, numbers[row] = np.uint64(KNOWN), np.uint64(code)
+                known += 1
+            else:
+                kind, rows[others], starts[others], stops[others] = np.uint64(ASCII), row, size, size + length
+                others += np.uint64(1)
+                if size + length + WORD <= room:
+                    for begin in range(np.uint64(0), length, WORD):  # words, in each of which a byte is the text's
+                        word, to = _memory(at + begin), size + begin
+                        for byte in range(np.uint64(8)):
+                            data[to + byte] = word >> (np.uint64(8) * byte) & np.uint64(255)
+                size += length
+        kinds[row] = kind
+    return known, others, size
 
 
 @compiled

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from glob import escape, glob, has_magic
 from itertools import chain
@@ -17,8 +16,7 @@ import numpy as np
 from narwhals.dependencies import get_pyarrow
 
 from hedgerow.errors import ConfigurationError, SchemaError, UnreadColumnWarning
-from hedgerow.reading.columns import Declared, as_native, read_columns, read_labels
-from hedgerow.reading.formats import check_delimiter, checked_encoding
+from hedgerow.reading.columns import Declared, as_native, check_no_name_twice, read_columns, read_labels
 from hedgerow.reading.table_file import (
     COMMAS,
     Columns,
@@ -52,8 +50,7 @@ class Layout:
         columns = as_columns(batch)
         if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
-                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass the names of their "
-                "columns."
+                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Name columns of theirs."
             )
         others = {*self.others, *self.ignored}
         X = {name: column for name, column in columns.items() if name not in others}
@@ -69,12 +66,8 @@ def as_columns(batch: Any) -> Mapping[str, Any]:
             f"a batch is {type(batch).__module__}.{type(batch).__name__}, but it must be a pandas, polars or pyarrow table, or a "
             "mapping of columns. A list of paths is read by hr.Records.from_parquet or from_csv."
         )
-    columns = {column.name: column.to_native() for column in frame.iter_columns()}
-    if len(columns) < frame.shape[1]:
-        raise SchemaError(
-            "two columns of a batch have the same name, so it is open which is meant. Rename or drop one."
-        )
-    return columns
+    check_no_name_twice(frame.columns, "a batch")
+    return {column.name: column.to_native() for column in frame.iter_columns()}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,25 +85,25 @@ def files_of(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], *
 
     Of a folder these are the files of those endings. ConfigurationError if there is none, or one is named twice.
     """
-    named: list[Any] = list(paths) if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    named: Any = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
     if not all(isinstance(path, str | os.PathLike) for path in named):
         raise wrong_kind(
             "from_parquet" if ".parquet" in endings else "from_csv", "a path or a sequence of paths", paths
         )
-    files = [Path(path) for path in named]
     if isinstance(paths, str | os.PathLike):
-        patterns = [os.fspath(paths)]
         if os.path.isdir(paths):
-            patterns = [os.path.join(escape(patterns[0]), f"*{ending}") for ending in endings]
-        if os.path.isdir(paths) or (has_magic(patterns[0]) and not os.path.exists(paths)):
-            files = [Path(name) for name in sorted(name for pattern in patterns for name in glob(pattern))]
+            patterns = [os.path.join(escape(os.fspath(paths)), f"*{ending}") for ending in endings]
+            named = sorted(chain.from_iterable(map(glob, patterns)))
+        elif has_magic(os.fspath(paths)) and not os.path.exists(paths):
+            named = sorted(glob(os.fspath(paths)))
+    files = [*map(Path, named)]
     if not files:
         raise ConfigurationError(f"no file is named like {paths!s}; pass a pattern, a folder or paths of files.")
     try:
         identities = {(status.st_dev, status.st_ino) for status in map(os.stat, files)}
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ConfigurationError(
-            f"there is no file {os.fspath(error.filename)!r}; pass the path of a file, a pattern or a folder."
+            f"there is no file {os.fspath(error.filename)!r}; pass a file, a pattern or a folder."
         ) from None
     if len(identities) < len(files):
         raise ConfigurationError("a file is named twice, so each of its records would count twice; name it once.")
@@ -145,22 +138,21 @@ class Files:
     def __init__(
         self, paths: tuple[Path, ...], *, parquet: bool, separator: str | None = None, encoding: str | None = None
     ) -> None:
-        check_delimiter(separator)
+        COMMAS.replaced(separator, encoding)  # raises SchemaError if one is wrong
         self.paths, self._parquet = paths, parquet
-        self._separator, self._encoding = separator, checked_encoding(encoding)
+        self._separator, self._encoding = separator, encoding
         self._seen = [_status(path) for path in paths]
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         self._check_unchanged()
         is_empty = True
         ids: dict[str | None, Path] = {}
-        for path in self.paths:
-            with self._opened(path, layout.form) as table:
-                check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
-                check_types(table, features, layout.label, labels)
-                is_empty = is_empty and table.is_empty
-                if layout.group is not None:
-                    ids.setdefault(_stored_as(table.types()[layout.group]), path)
+        for path, table in zip(self.paths, self._tables(layout.form), strict=True):
+            check_header(table, [*features, *layout.others], path, ignored=layout.ignored)
+            check_types(table, features, layout.label, labels)
+            is_empty = is_empty and next(table.batches([layout.label]), None) is None
+            if layout.group is not None:
+                ids.setdefault(_stored_as(table.types()[layout.group]), path)
         ids.pop(None, None)
         if len(ids) > 1:
             (one, first), (other, second), *_ = ids.items()
@@ -187,19 +179,16 @@ class Files:
             warnings.warn("\n".join(messages), UnreadColumnWarning, stacklevel=2)
 
     def _tables(self, form: FileForm) -> Iterator[TableFile]:
+        form = form.replaced(self._separator, self._encoding)
         for path in self.paths:
-            with self._opened(path, form) as table:
+            with open_table(path, form, parquet=self._parquet) as table:
                 yield table
-
-    def _opened(self, path: Path, form: FileForm) -> AbstractContextManager[TableFile]:
-        return open_table(path, form.replaced(self._separator, self._encoding), parquet=self._parquet)
 
     def _check_unchanged(self) -> None:
         for path, seen in zip(self.paths, self._seen, strict=True):
             if _status(path) != seen:
                 raise ConfigurationError(
-                    f"{path} has changed since these records were named, so a record could count twice or not at all. Make "
-                    "the records anew, when nobody writes the files."
+                    f"{path} has changed since these records were named. Make the records anew, when nobody writes the files."
                 )
 
 
@@ -242,8 +231,7 @@ class Batches:
         self._given = given
         self.again = not (isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader"))
         self._opened = False
-        self._head: list[Mapping[str, Any]] | None = None  # up to the first that has a record
-        self._rest: Iterator[Mapping[str, Any]] = iter(())
+        self._waiting: Iterator[Mapping[str, Any]] | None = None  # those that a check opened
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.
@@ -251,7 +239,12 @@ class Batches:
         Types decide where they are declared, as Arrow's are. What pandas or another made of the cells that it saw is no reason
         for a refusal, which one record could bring about, or prevent, before anything is charged.
         """
-        head = self._first()
+        head, rest = list[Mapping[str, Any]](), self.tables()
+        for batch in rest:
+            head.append(batch)
+            if _rows(batch):
+                break
+        self._waiting = chain(head, rest)
         for batch in head:
             block = layout.block(batch)
             declared = _is_arrow(block.y, "Array", "ChunkedArray")
@@ -265,24 +258,16 @@ class Batches:
         return (layout.block(batch) for batch in self.tables())
 
     def tables(self, form: FileForm = COMMAS) -> Iterator[Mapping[str, Any]]:
-        head, rest = self._first(), self._rest
-        self._head = None
-        return chain(head, rest)
-
-    def _first(self) -> list[Mapping[str, Any]]:
-        if self._head is not None:
-            return self._head
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            return waiting
         if self._opened and not self.again:
             raise ConfigurationError(
                 "these batches were read to their end, and can be read once only. Pass a function that opens them, such as "
                 "hr.Records.from_batches(lambda: reader()), to fit on them again."
             )
-        self._rest, self._opened, self._head = _batches(self._given), True, []
-        for batch in self._rest:
-            self._head.append(batch)
-            if _rows(batch):
-                break
-        return self._head
+        batches, self._opened = _batches(self._given), True
+        return batches
 
 
 def _rows(batch: Mapping[str, Any]) -> int:
@@ -298,13 +283,14 @@ def _batches(given: Any) -> Iterator[Mapping[str, Any]]:
     if callable(given) and not hasattr(given, "__arrow_c_stream__"):
         return _batches(given())
     _check_batches(given)
-    if isinstance(given, Mapping) or isinstance(nw.from_native(given, pass_through=True), nw.DataFrame):
-        return iter([as_columns(given)])
-    if _is_arrow(given, "RecordBatch") or not hasattr(given, "__arrow_c_stream__"):
-        return map(as_columns, [given] if _is_arrow(given, "RecordBatch") else given)
-    import pyarrow
+    frame = nw.from_native(given, pass_through=True)
+    if isinstance(given, Mapping) or isinstance(frame, nw.DataFrame) or _is_arrow(given, "RecordBatch"):
+        given = [given]
+    elif hasattr(given, "__arrow_c_stream__"):
+        import pyarrow
 
-    return map(as_columns, pyarrow.RecordBatchReader.from_stream(given))
+        given = pyarrow.RecordBatchReader.from_stream(given)
+    return map(as_columns, given)
 
 
 def _check_batches(given: Any) -> None:

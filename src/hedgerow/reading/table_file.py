@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from hedgerow.arrays import Integers
-from hedgerow.errors import FileFormatError, SchemaError
+from hedgerow.errors import FileFormatError, SchemaError, require
 from hedgerow.files import LONGEST_QUOTED
 from hedgerow.reading.columns import Declared, check_no_name_twice, read_columns, read_labels, refuse, single
 from hedgerow.reading.kernels import OPEN_QUOTE, PERHAPS_BLANK, split_records
-from hedgerow.reading.text_cells import REPLACING, Bytes, Decode, Texts, one_after_another
+from hedgerow.reading.text_cells import NO_TEXTS, REPLACING, Bytes, Decode, Texts, one_after_another
 from hedgerow.texts import counted, listed
 
 Columns = dict[str, Any]  # ``Texts`` of CSV, Arrow's arrays of Parquet
@@ -42,16 +42,31 @@ LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum by
 class FileForm:
     """How files are read.
 
-    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character. Of Parquet, text of
-    ``categories`` is read as numbers of distinct texts.
+    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character, in which ASCII bytes are
+    ASCII characters. Of Parquet, text of ``categories`` is read as numbers of distinct texts.
     """
 
     separator: str = ","
     encoding: str = "utf-8"
     categories: frozenset[str] = frozenset()
 
+    def __post_init__(self) -> None:
+        separator, encoding = self.separator, self.encoding
+        try:
+            sample = bytes(range(256)) + b"\xe4\xc3\xa4"  # the last three are two characters of UTF-8
+            text = sample.decode(encoding, "replace")
+            fits = self.is_utf8 or (text.startswith(sample[:128].decode("ascii")) and len(text) == len(sample))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            fits = False
+        rule = "'utf-8' or a single-byte encoding that extends ASCII, such as 'windows-1252' or 'iso-8859-1'"
+        require(fits, "encoding", encoding, rule)
+        is_one = isinstance(separator, str) and len(separator) == 1 and separator not in '"\r\n\0'
+        is_known = is_one and separator.encode(encoding, "ignore")
+        require(is_known, "delimiter", separator, f"one character of {encoding} between cells, such as ';' or '\\t'")
+
     def replaced(self, separator: str | None = None, encoding: str | None = None) -> Self:
-        return replace(self, separator=separator or self.separator, encoding=encoding or self.encoding)
+        given: dict[str, Any] = {"separator": separator, "encoding": encoding}
+        return replace(self, **{name: value for name, value in given.items() if value is not None})
 
     @property
     def is_utf8(self) -> bool:
@@ -108,13 +123,7 @@ class CSVFile:
         self._form, self._file = form, file
         self.malformed = self.open_quotes = 0  # records without cells so far, and those of them with an open quote
         self.unreadable: Counter[str] = Counter()  # cells so far, by column, with bytes that the encoding does not know
-        try:
-            separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
-        except UnicodeEncodeError:
-            raise SchemaError(
-                f"the separator {form.separator!r} is no character of {form.encoding}, in which {place} is read. Pass the "
-                "separator of this file."
-            ) from None
+        separator = form.separator.encode("ascii" if form.separator.isascii() else form.encoding)
         self._separator = np.frombuffer(separator, dtype=np.uint8)
         self._decode: Decode = REPLACING
         if not form.is_utf8:
@@ -132,16 +141,9 @@ class CSVFile:
         except OSError:
             return None
 
-    @property
-    def is_empty(self) -> bool:
-        first = next(self._blocks, None)
-        self._blocks = chain([] if first is None else [first], self._blocks)
-        return first is None
-
     def types(self) -> Columns:
         """Return the columns without a record, of their declared types. A CSV file declares nothing: its cells are text."""
-        none = np.empty(0, dtype=np.int64)
-        return dict.fromkeys(self.header, Texts(none.astype(np.uint8), none, none, self._decode))
+        return dict.fromkeys(self.header, NO_TEXTS)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         """Yield the remaining records, some thousand at a time; of the named columns, or of all whose name is theirs alone."""
@@ -154,24 +156,21 @@ class CSVFile:
         """Return the names of the columns. No error quotes their line, as it may be a record."""
         first = self._file.readline(LONGEST_HEADER)
         if len(first) == LONGEST_HEADER and not first.endswith(b"\n"):
-            raise FileFormatError(
-                f"{place} has a first line that does not end, so it is no CSV file. Pass another one."
-            )
+            raise FileFormatError(f"{place} has a first line that does not end: it is no CSV file. Pass another one.")
         first = first.removeprefix(codecs.BOM_UTF8) if self._form.is_utf8 else first
         for line in chain([first], iter(self._file.readline, b"")):
             if b"\x00" in line:
                 raise FileFormatError(
                     f"{place} has zero bytes in its first line, as packed files, spreadsheets, Parquet files and text in UTF-16 "
-                    "have, but CSV must be text in UTF-8 or a single-byte encoding. Save it as CSV in UTF-8; give a Parquet file "
-                    "a name that ends in .parquet."
+                    "have. Save it as CSV in UTF-8; give a Parquet file a name that ends in .parquet."
                 )
             try:
                 text = line.decode(self._form.encoding).removesuffix("\n").removesuffix("\r")
             except UnicodeDecodeError:
                 raise FileFormatError(
-                    f"{place} has a first line that is not in {self._form.encoding}, so the columns' names cannot be read. If "
-                    'it is text, it is likely Latin-1 or Windows-1252: write encoding = "windows-1252" into the schema, or save '
-                    "the file as UTF-8 (iconv -f WINDOWS-1252 -t UTF-8). Otherwise save it as CSV in UTF-8."
+                    f"{place} has a first line that is not in {self._form.encoding}. If it is text, it is likely Windows-1252: "
+                    'write encoding = "windows-1252" into the schema. Otherwise save it as CSV in UTF-8 (iconv -f WINDOWS-1252 '
+                    "-t UTF-8)."
                 ) from None
             if not text.strip() and self._form.separator not in text:
                 continue
@@ -183,8 +182,8 @@ class CSVFile:
             (width,) = cell_counts(line, self._separator.tobytes(), 1)
             if width == OPEN_QUOTE:
                 raise SchemaError(
-                    f"{place} has a quote in its first line that does not close there, but the names of columns must "
-                    "be on one line. Rename the column whose name has a line break, or close the quote."
+                    f"{place} has a quote in its first line that does not close there. Close it, or rename the column whose name "
+                    "has a line break."
                 )
             data, starts, stops, _ = _split(line, self._separator, width, 1)
             return tuple(str(cell).strip() for cell in Texts(data, starts[:, 0], stops[:, 0], self._decode).tolist())
@@ -282,27 +281,19 @@ class ParquetFile:
     def share(self) -> float:
         return self._read / max(int(self._file.metadata.num_rows), 1)
 
-    @property
-    def is_empty(self) -> bool:
-        return not self._file.metadata.num_rows
-
     def types(self) -> Columns:
         return dict(zip(self.header, self._file.schema_arrow.empty_table().columns, strict=True))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Columns]:
         wanted = set(names or single(self.header))
         rows = min(max(BATCH_CELLS // max(len(wanted), 1), 1), BATCH_ROWS)
-        batches = self._file.iter_batches(rows, columns=names)  # it may read columns whose names begin alike, too
-        while True:
-            try:
-                batch = next(batches, None)
-            except self._errors:
-                raise self._damaged from None
-            if batch is None:
-                return
-            self._read += batch.num_rows
-            columns = zip(batch.schema.names, batch.columns, strict=True)
-            yield {name: column for name, column in columns if name in wanted}
+        try:
+            for batch in self._file.iter_batches(rows, columns=names):  # also columns whose names begin alike
+                self._read += batch.num_rows
+                columns = zip(batch.schema.names, batch.columns, strict=True)
+                yield {name: column for name, column in columns if name in wanted}
+        except self._errors:
+            raise self._damaged from None
 
 
 TableFile = CSVFile | ParquetFile
@@ -324,13 +315,9 @@ def open_table(
             yield CSVFile(unpacked(file, str(path)), form, str(path))
 
 
-def read_table(
-    path: str | PathLike[str], form: FileForm = COMMAS, check: Callable[[TableFile], None] | None = None
-) -> Columns:
+def read_table(path: str | PathLike[str], form: FileForm = COMMAS) -> Columns:
     """Return the columns of a file by name, in the file's order; errors as in ``open_table``."""
     with open_table(path, form) as table:
-        if check is not None:
-            check(table)
         return whole([table], table.batches())
 
 

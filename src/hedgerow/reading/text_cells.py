@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import c_double, c_size_t, c_uint32, c_uint64, string_at
 from functools import cache, partial
 from sys import getsizeof
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.arrays import Array, Floats, Integers, Truth, lazy
-from hedgerow.reading.kernels import ASCII, FACTOR, find_distinct, read_objects
+from hedgerow.arrays import Array, Truth, lazy
+from hedgerow.reading.kernels import ASCII, FACTOR, find_distinct, look_up, look_up_chunks, read_objects
 
 Bytes = npt.NDArray[np.uint8]
 Decode = Callable[[bytes], str]
@@ -31,35 +31,30 @@ class Texts:
 
     dtype = np.dtype(object)
     ndim = 1
+    places: Any  # the bytes, and where texts begin and end
     results: tuple[Any, Any] = (None, None)  # of a dictionary: the last function that read its values, and its result
 
-    def __init__(self, data: Bytes, starts: Integers, stops: Integers, decode: Decode = REPLACING) -> None:
+    def __init__(self, data: Bytes, starts: Array, stops: Array, decode: Decode = REPLACING) -> None:
         # A kernel is compiled for each kind of array. All are made to look the same, so that no record decides which kernels run.
-        arrays: tuple[Array, ...] = data, starts, stops
-        self.given = tuple(map(fixed, arrays))
+        self.places = fixed(data), *(fixed(ends.astype(np.int64, copy=False)) for ends in (starts, stops))
         self.decode = decode
 
-    @lazy
-    def places(self) -> tuple[Array, ...]:
-        data, *ends = self.given
-        return data, *(fixed(end.astype(np.int64, copy=False)) for end in ends)
-
     def __len__(self) -> int:
-        return len(self.given[1])
+        return len(self.places[1])
 
     @property
     def shape(self) -> tuple[int]:
         return (len(self),)
 
     def __getitem__(self, rows: Any) -> Texts:
-        data, starts, stops = self.given
+        data, starts, stops = self.places
         return Texts(data, starts[rows], stops[rows], self.decode)
 
     def __iter__(self) -> Iterator[str | None]:
         return iter(self.tolist())
 
     def tolist(self) -> list[str | None]:
-        data, starts, stops = self.given
+        data, starts, stops = self.places
         places, raw, decode = zip(starts.tolist(), stops.tolist(), strict=True), data.data, self.decode
         return [None if start < 0 else decode(bytes(raw[start:stop])) for start, stop in places]
 
@@ -69,24 +64,31 @@ class Texts:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self.astype(object if dtype is None else dtype)
 
-    def numbered(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    def table(self) -> tuple[Array, ...]:
+        """Return the table in which ``find_distinct`` finds each text, the row of the first cell of each, and its places."""
         firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         count, slots = -1, 256
         while count < 0:  # few texts have a table that stays in the first cache
             slots *= 8
-            table, words = np.full(slots, -1, dtype=np.int32), np.empty(slots, dtype=np.uint64)
-            count = find_distinct(*self.places, table, words, np.empty(slots, dtype=np.int32), firsts, places)
-        return firsts[:count], places
+            table, lengths = np.full(slots, -1, dtype=np.int32), np.empty(slots, dtype=np.int32)
+            words = np.empty(slots, dtype=np.uint64)
+            count = find_distinct(*self.places, table, words, lengths, firsts, places)
+        return table, words, lengths, firsts[:count], places
 
     def distinct(self) -> tuple[Texts, npt.NDArray[np.int32]]:
         """Return one cell of each text, in the order of their first cells, and the place of each cell among them."""
-        firsts, places = self.numbered()
+        *_, firsts, places = self.table()
         return self[firsts], places
 
     def through(self, read: Callable[[Texts], Array]) -> Array:
         """Return the result of ``read`` for each cell; it reads each distinct text, or each value of a dictionary, once."""
         cells, places = self.distinct()
         return read(cells)[places]
+
+    def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
+        """Return the codes of known texts, and whether there are others, whose code is -1."""
+        out = np.full(len(self), -2, dtype=np.int32)
+        return out, look_up(*self.places, NO_TEXTS.places[0], 0, known, missing, out)
 
     def fill(self, out: Array, odd: Truth, rule: Callable[[object], Any]) -> Array:
         """Return ``out`` with what ``rule`` reads in odd cells, each distinct text once."""
@@ -110,8 +112,8 @@ class CodedTexts(Texts):
         self.values, self.codes, self.decode = values, codes, values.decode
 
     @lazy
-    def given(self) -> tuple[Array, ...]:
-        return self.values[self.codes].given
+    def places(self) -> Any:
+        return self.values[self.codes].places
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -127,6 +129,45 @@ class CodedTexts(Texts):
         if results[0] != read:  # another thread may replace them at any time
             results = self.values.results = read, read(self.values)
         return np.asarray(results[1][self.codes])
+
+
+class ArrowTexts(Texts):
+    """Text of Arrow's chunks, whose offsets have 32 or 64 bits: looked up where it is, and joined for other readers."""
+
+    def __init__(self, chunks: Sequence[Any], wide: bool) -> None:
+        self.arrays, self.decode, self.offsets = chunks, REPLACING, np.dtype(np.int64 if wide else np.int32)
+
+    @lazy
+    def places(self) -> Any:
+        import pyarrow
+
+        if not len(self):
+            return NO_TEXTS.places
+
+        block = self.arrays[0] if len(self.arrays) == 1 else pyarrow.concat_arrays(self.arrays)
+        (_, places, text), first = block.buffers(), block.offset
+        offsets = np.frombuffer(places, dtype=self.offsets)[first : first + len(block) + 1]
+        starts = offsets[:-1]
+        if block.null_count:
+            starts = np.where(block.is_null().to_numpy(zero_copy_only=False), -1, starts)
+        return Texts(np.frombuffer(text or b"", dtype=np.uint8), starts, offsets[1:]).places
+
+    @lazy
+    def chunks(self) -> npt.NDArray[np.uint64]:
+        rows = []
+        for chunk in filter(len, self.arrays):
+            (valid, offsets, data), first = chunk.buffers(), chunk.offset
+            text = (data.address, data.size) if data is not None else (0, 0)
+            nulls = (valid.address, valid.size) if chunk.null_count else (0, 0)
+            rows.append((*text, *nulls, offsets.address + self.offsets.itemsize * first, first, len(chunk)))
+        return np.array(rows, dtype=np.uint64).reshape(-1, 7)
+
+    def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
+        out = np.empty(len(self), dtype=np.int32)
+        return out, look_up_chunks(self.chunks, np.empty(0, dtype=self.offsets), known, missing, out)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.arrays))
 
 
 def joined(cells: Sequence[Any]) -> Texts | None:
@@ -147,42 +188,32 @@ def joined(cells: Sequence[Any]) -> Texts | None:
     return Texts(data, np.append(0, stops + 1)[:-1], stops) if len(stops) == len(cells) else None
 
 
-def spelling_table(known: Sequence[tuple[bytes, int]]) -> tuple[Any, ...]:
-    texts, shift = [text for text, _ in known], 64 - max(4, (8 * len(known)).bit_length())
-    heads = (int.from_bytes(text[:8], "little") * FACTOR % 2**64 if len(text) > 8 else 0 for text in texts)
-    ends = [int.from_bytes(text[-8:].rjust(8, b"\0"), "little") for text in texts]
-    keys = np.array(
-        [end ^ len(text) ^ head for text, end, head in zip(texts, ends, heads, strict=True)], dtype=np.uint64
-    )
+def spelling_table(known: Mapping[bytes, int]) -> tuple[Any, ...]:
+    """Return texts without a zero byte and their codes as ``look_up`` takes them: those of one to eight bytes, and all."""
+    begins = np.cumsum([0, *map(len, known)])
+    texts = Texts(np.frombuffer(b"".join([*known, bytes(8)]), dtype=np.uint8), begins[:-1], begins[1:])
+    all_codes = np.array([*known.values()], dtype=np.int32)
+    short = {int.from_bytes(text, "little"): code for text, code in known.items() if 0 < len(text) <= 8}
+    keys, bits = np.array([*short], dtype=np.uint64), max(4, (8 * len(short)).bit_length())
     for odd in range(1, FACTORS, 2):  # the first that gives each text a slot of its own, or the last
-        factor = np.uint64(FACTOR * odd % 2**64)
-        first_slots = ((keys * factor) >> np.uint64(shift)).astype(np.int64)
-        if len(np.unique(first_slots)) == len(texts):
+        factor, shift = np.uint64(FACTOR * odd % 2**64), np.uint64(64 - bits)
+        slots = (keys * factor) >> shift
+        if len(np.unique(slots)) == len(short):
             break
-    size = (1 << (64 - shift)) + len(texts) + 1
-    words, lengths = np.zeros(size, dtype=np.uint64), np.full(size, -1, dtype=np.int64)
-    begins, codes = np.zeros(size, dtype=np.int64), np.full(size, -1, dtype=np.int32)
-    begin = 0
-    for (text, code), end, slot in zip(known, ends, first_slots.tolist(), strict=True):
-        while lengths[slot] >= 0:
-            slot += 1
-        words[slot], lengths[slot], begins[slot], codes[slot] = end, len(text), begin, code
-        begin += len(text)
-    data = np.frombuffer(b"".join(texts) + bytes(8), dtype=np.uint8)
-    return data, words, lengths, begins, codes, factor, shift
+    words, codes = np.zeros(1 << bits, dtype=np.uint64), np.empty(1 << bits, dtype=np.int32)
+    words[slots], codes[slots] = keys, [*short.values()]
+    return words, codes, factor, shift, *texts.places[:2], *texts.table()[:3], all_codes
 
 
-def _addresses(objects: Array) -> npt.NDArray[np.uint64]:
+@cache
+def no_spellings() -> tuple[Any, ...]:
+    return spelling_table({})
+
+
+def addresses(objects: Array) -> npt.NDArray[np.uint64]:
     """Return the addresses of the objects of a contiguous array, in its own memory."""
     memory: Any = (c_uint64 * len(objects)).from_address(objects.ctypes.data)
     return np.frombuffer(memory, dtype=np.uint64)
-
-
-def by_object(objects: Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Return the row of the first cell of each object in an array of objects, and the number of each cell among these."""
-    objects = np.ascontiguousarray(objects)
-    starts = np.arange(0, objects.nbytes, objects.itemsize, dtype=np.int64)
-    return Texts(_addresses(objects).view(np.uint8), starts, starts + objects.itemsize).numbered()
 
 
 @cache
@@ -208,21 +239,23 @@ def layout() -> tuple[np.uint64, ...]:
     return tuple(map(np.uint64, (id(float), id(str), head, head + 16, flags[0], first))) if is_known else ()
 
 
-def read_plain(objects: Array) -> tuple[npt.NDArray[np.uint64], Floats, Texts]:
-    """Return of each object ``FLOAT``, ``ASCII`` or the identity of its type, and the numbers and the texts of the former."""
-    objects, count, room = np.ascontiguousarray(objects), len(objects), USUAL_BYTES * len(objects) + 8
+def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, int, Array, Texts]:
+    """Return what ``read_objects`` writes: kinds, numbers, how many texts are known, and the rows and the text of others."""
+    count, size = len(objects), USUAL_BYTES * len(objects)
     kinds, bits = np.empty((2, count), dtype=np.uint64)
-    starts, stops = np.empty((2, count), dtype=np.int64)
-    data = np.empty(room, dtype=np.uint8)
+    rows, starts, stops = np.empty((3, count), dtype=np.int64)
     if not layout():
         kinds[:] = [*map(id, map(type, objects.tolist()))]
-        return kinds, bits.view(np.float64), Texts(data, starts, stops)
-    while (room := 8 + int(read_objects(_addresses(objects), layout(), kinds, bits, starts, stops, data))) > len(data):
-        if room > MOST_JOINED:  # such as one long text in many records
+        return kinds, bits, 0, rows[:0], NO_TEXTS
+    while True:
+        data = np.empty(size + 8, dtype=np.uint8)
+        given = addresses(objects), layout(), *known[:4], kinds, bits, rows, starts, stops, data
+        n_known, n_others, size = read_objects(*given)
+        if size > MOST_JOINED:  # such as one long text in many records
             kinds[kinds == ASCII] = id(str)
-            break
-        data = np.empty(room, dtype=np.uint8)
-    return kinds, bits.view(np.float64), Texts(data, starts, stops)
+            return kinds, bits, n_known, rows[:0], NO_TEXTS
+        if size + 8 <= len(data):
+            return kinds, bits, n_known, rows[:n_others], Texts(data, starts[:n_others], stops[:n_others])
 
 
 def one_after_another(tables: Sequence[Sequence[Texts]]) -> list[Texts]:

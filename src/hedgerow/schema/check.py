@@ -16,10 +16,10 @@ import numpy as np
 from hedgerow.errors import shown
 from hedgerow.reading.cells import CategoryReader, Cells, as_objects, public_value
 from hedgerow.reading.columns import read_columns, read_labels
-from hedgerow.schema.features import Categorical, Feature, Numeric
+from hedgerow.schema.features import Feature, Numeric
 from hedgerow.texts import listed, printable, short_repr
 
-FIRST_ROWS, BLOCK_ROWS = 512, 65_536
+BLOCK_ROWS = 16_384
 FEW = 10  # records; fewer do not show that a column is wrong, since a category may be new or a number out of range
 NEARLY_ALL = 0.95
 HARDLY_ANY = 0.05  # of the present cells
@@ -110,10 +110,9 @@ class SchemaReport:
 class _Tally:
     def __init__(self, feature: Feature, missing: Sequence[str]) -> None:
         self.range = feature if isinstance(feature, Numeric) else None
-        self.values = tuple(feature.values) if isinstance(feature, Categorical) else ()
+        self.values, as_text = tuple(getattr(feature, "values", ())), getattr(feature, "as_text", False)
         if self.range is not None:
             self._read, self._unmarked = self.range.reader(missing), self.range.replaced(missing=()).reader()
-        as_text = isinstance(feature, Categorical) and feature.as_text
         self._reader = CategoryReader(self.values, (*missing, *feature.missing), as_text=as_text)
         self.codes = np.zeros(len(self.values) + 2, dtype=np.int64)  # of values, then missing, then undeclared
         self.cells = self.below = self.above = 0
@@ -157,17 +156,15 @@ class _Tally:
         if self.cells and known <= HARDLY_ANY * self.present:
             if self.range is not None and self.present:
                 yield (
-                    f"{few} cell of {column} could be read as the schema declares it, and such a cell counts as missing. Is the "
-                    "text in another format? Declare decimal, thousands or date_format in the schema, or convert it."
+                    f"{few} cell of {column} could be read as the schema declares it; others count as missing. Is the text in "
+                    "another format? Declare decimal, thousands or date_format in the schema, or convert it."
                 )
             elif self.cells >= fewest:
                 what = "is a declared value" if self.present else "holds anything"
                 yield f"{few} cell of {column} {what}, so a model does without it. Is it the right column?"
         elif known >= fewest and self.below + self.above >= NEARLY_ALL * known:
-            yield (
-                f"nearly all numbers of {column} lie outside the range that the schema declares, and are read as its ends. Are "
-                "they in another unit, or scaled?"
-            )
+            what = "lie outside the range that the schema declares, and are read as its ends"
+            yield f"nearly all numbers of {column} {what}. Are they in another unit, or scaled?"
 
 
 class Checker:
@@ -193,9 +190,8 @@ class Checker:
         labels = None if y is None else read_labels(y)
         columns = read_columns(X, self._features, check_types=False) if self._tallies else None
         count = columns.n_rows if columns is not None else 0 if labels is None else len(labels)
-        stop = 0
-        while stop < count:
-            start, stop = stop, min(stop + (BLOCK_ROWS if stop or not self._quick else FIRST_ROWS), count)
+        for start in range(0, count, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, count)
             if self._labels is not None and labels is not None:
                 self._labels.add(labels[start:stop])
             wanted = [tally for tally in self._tallies.values() if not self._quick or not tally.in_order]
@@ -212,20 +208,19 @@ class Checker:
 
     def report(self, place: str, remedy: str, malformed: int = 0) -> SchemaReport:
         """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
-        findings: tuple[str, ...] = (
-            "NO LINE has as many cells as the header, so nothing could be read. Is there a separator too many at the lines' "
-            "ends, or is another character the separator?",
-        )
+        findings = [
+            "NO LINE has as many cells as the header. Is there a separator too many, or is another character one?"
+        ]
         if not 0 < self._records <= malformed:
             about = [text for name, tally in self._tallies.items() for text in tally.coverage(f"the column {name!r}")]
-            findings = (*self._about_labels(place, remedy), *about)
+            findings = [*self._about_labels(place, remedy), *about]
         return SchemaReport(
             records=self._records,
             features=MappingProxyType({name: tally.report(malformed) for name, tally in self._tallies.items()}),
             labels=None if self._labels is None else self._labels.report(malformed),
             unread=tuple(name for name, tally in self._tallies.items() if 0 < self._records <= tally.unread),
             unlabeled=self._labels is not None and 0 < self._records <= self._labels.unread,
-            findings=findings,
+            findings=tuple(findings),
         )
 
     def _about_labels(self, place: str, remedy: str) -> Iterator[str]:
@@ -234,16 +229,10 @@ class Checker:
             return
         what = f"one of the declared classes, {listed(labels.values)}" if labels.range is None else "a number"
         declared = self._records - labels.unread
-        if not declared:
-            yield (
-                f"NO LABEL in {place} is {what}. A fit would leave out every record, and its budget would be spent on nothing. "
-                f"Correct the schema, or {remedy}."
-            )
-        elif 2 * declared < self._records:
-            yield (
-                f"ONLY {declared} OF {self._records} RECORDS have a label, in {place}, that is {what}. A fit would leave out the "
-                f"others. Correct the schema, or {remedy}."
-            )
+        if 2 * declared < self._records:
+            begin = f"ONLY {declared} OF {self._records} RECORDS have a label, in {place}, that is"
+            begin = begin if declared else f"NO LABEL in {place} is"
+            yield f"{begin} {what}. A fit would leave out all other records. Correct the schema, or {remedy}."
         absent = [value for value, count in zip(labels.values, labels.codes.tolist(), strict=False) if not count]
         if absent and declared:
             yield f"no record has the label {listed(absent)}, which the schema declares. Is it spelled so there?"

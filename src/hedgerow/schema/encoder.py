@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hedgerow.arrays import Array, Floats, Integers, for_each, lazy
 from hedgerow.errors import FileFormatError, SchemaError
 from hedgerow.files import Allowance
 from hedgerow.reading.cells import CategoryReader, Cells
-from hedgerow.reading.columns import Columns, read_columns, read_labels
+from hedgerow.reading.columns import read_columns, read_labels
 from hedgerow.reading.formats import PLAIN
 from hedgerow.reading.kernels import bin_columns
 from hedgerow.reading.text_cells import fixed
@@ -58,8 +57,7 @@ class Encoder:
                 count = len(inner) + 2
             if count > MOST_CODES:
                 raise SchemaError(
-                    f"feature {name!r} needs {count} codes, and a feature has at most {MOST_CODES}, so that counts of all its "
-                    "codes fit memory. Declare fewer values, or lower max_bins."
+                    f"feature {name!r} needs {count} codes, of at most {MOST_CODES}. Declare fewer values, or lower max_bins."
                 )
             counts.append(count)
             edges.append(inner)
@@ -75,13 +73,12 @@ class Encoder:
         return slots_of(self._all_edges, self._starts)
 
     @lazy
-    def _reader_of(self) -> Callable[[int], Callable[[Cells], Array]]:
-        features, missing = [*self.schema.features.values()], self.schema.missing
-        return cache(lambda feature: features[feature].reader(missing))
+    def _readers(self) -> list[Callable[[Cells], Array]]:
+        return [feature.reader(self.schema.missing) for feature in self.schema.features.values()]
 
     def __getstate__(self) -> dict[str, Any]:
         # The slots take far more memory than the edges, and both follow from the others.
-        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_reader_of")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_slots", "_readers")}
 
     def merged(self, into: Sequence[Integers]) -> Encoder:
         """Return the encoder with merged codes: ``into[feature][code]`` is the new code of an old one.
@@ -107,11 +104,25 @@ class Encoder:
         codes of others are arbitrary. ``by_column``: the codes of a feature are contiguous in memory, not those of a record.
         """
         columns = read_columns(X, self.schema.features)
-        n_rows, one_pass = columns.n_rows, _Pass(self, columns, reads)
+        n_rows, single, together = columns.n_rows, list[int](), list[int]()  # read one by one, or at once from a matrix
+        for i, feature in enumerate(self.schema.features.values()):
+            is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
+            if reads is None or i in reads:
+                (together if is_plain and columns.matrix is not None else single).append(i)
+        places, markers = np.array(together, dtype=np.int64), PLAIN.markers(self.schema.missing)
 
         def answered(first: int, last: int) -> Array:
             codes: Codes = np.empty((last - first, len(columns.names)), self.dtype, "F" if by_column else "C")
-            one_pass.fill(first, last, codes)
+            for i in single:
+                cells = self._readers[i](columns.cells(i, first, last))
+                if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
+                    self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
+                else:
+                    codes[:, i] = cells
+            if columns.matrix is not None and together:
+                with np.errstate(all="ignore"):
+                    block = columns.matrix[first:last].astype(np.float64, copy=False)
+                self._bin(block, places, places, codes, markers)
             return answer(codes)
 
         def write(first: int) -> None:
@@ -122,10 +133,18 @@ class Encoder:
             return answered(0, n_rows)
         none = answered(0, 0)
         out = np.empty((n_rows, *none.shape[1:]), dtype=none.dtype)
-        size = max(1, min(one_pass.block_rows, BLOCK_VALUES // max(1, out[:1].size)))
-        few = n_rows * one_pass.n_read < SMALL_CELLS
+        size = max(1, min(BLOCK_ROWS * (TEXT_BLOCKS if single else 1), BLOCK_VALUES // max(1, out[:1].size)))
+        few = n_rows * len(single + together) < SMALL_CELLS
         for_each(range(0, n_rows, size), write, threads=1 if few else None)
         return out
+
+    def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
+        # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
+        # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
+        # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
+        steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
+        tables = self._all_edges, self._starts, *self._slots
+        bin_columns(fixed(block), sources, targets, *tables, markers, steps, codes.reshape(-1, order="A"))
 
     def labels(self, y: Any) -> npt.NDArray[np.signedinteger]:
         """Return the number for each record's label: the position of its class, or the code of its outcome; -1 for none.
@@ -139,41 +158,6 @@ class Encoder:
         codes = self._classes.codes(cells)
         codes[codes >= self._classes.missing] = -1
         return codes.astype(np.int16) if self._classes.missing <= np.iinfo(np.int16).max else codes
-
-
-class _Pass:
-    def __init__(self, encoder: Encoder, columns: Columns, reads: Sequence[int] | None) -> None:
-        self._encoder, self._columns = encoder, columns
-        self._markers = PLAIN.markers(encoder.schema.missing)
-        # Columns are read one by one, or all at once from a matrix.
-        self._single, together = list[int](), list[int]()
-        for i, feature in enumerate(encoder.schema.features.values()):
-            is_plain = isinstance(feature, Numeric) and not (feature.reads_text or feature.missing)
-            if reads is None or i in reads:
-                (together if is_plain and columns.matrix is not None else self._single).append(i)
-        self.block_rows = BLOCK_ROWS * (TEXT_BLOCKS if self._single else 1)
-        self._together = np.array(together, dtype=np.int64)
-        self.n_read = len(together) + len(self._single)
-        self._tables = (encoder._all_edges, encoder._starts, *encoder._slots)
-
-    def fill(self, first: int, last: int, codes: Codes) -> None:
-        for i in self._single:
-            cells = self._encoder._reader_of(i)(self._columns.cells(i, first, last))
-            if cells.dtype == np.float64:  # of numbers, whose reader knows the markers
-                self._bin(cells.reshape(-1, 1), FIRST, np.array([i]), codes, NO_NUMBERS)
-            else:
-                codes[:, i] = cells
-        if self._columns.matrix is not None and self._together.size:
-            with np.errstate(all="ignore"):
-                block = self._columns.matrix[first:last].astype(np.float64, copy=False)
-            self._bin(block, self._together, self._together, codes, self._markers)
-
-    def _bin(self, block: Floats, sources: Integers, targets: Integers, codes: Codes, markers: Floats) -> None:
-        # numba compiles, and keeps on disk, one kernel per kind of array. A table gives its own memory if a column has no
-        # null, and a copy if it has one; and a single record is in the order of C and of Fortran. Every block is made to look
-        # the same to numba, so that neither shows, and no number of records decides whether a kernel runs.
-        steps = np.array(codes.strides, dtype=np.int64) // codes.itemsize
-        bin_columns(fixed(block), sources, targets, *self._tables, markers, steps, codes.reshape(-1, order="A"))
 
 
 def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArray[np.int32], Integers]:
@@ -201,10 +185,8 @@ def slots_of(edges: Floats, starts: Integers) -> tuple[Floats, Floats, npt.NDArr
 def raw_columns(X: Any, schema: Schema) -> Floats:
     """Return records as float64 for learners without a guarantee, as an array of shape (records, features)."""
     columns = read_columns(X, schema.features)
-    result = np.empty((columns.n_rows, len(schema.names)), dtype=np.float64)
-    for i, feature in enumerate(schema.features.values()):
-        result[:, i] = feature.reader(schema.missing)(columns.cells(i))
-    return result
+    readers = enumerate(feature.reader(schema.missing) for feature in schema.features.values())
+    return np.column_stack([read(columns.cells(i)) for i, read in readers]).astype(np.float64)
 
 
 def check_size(schema: Schema, max_bins: Any, allowed: Allowance) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats
-from hedgerow.errors import ConfigurationError, SchemaError
+from hedgerow.errors import SchemaError, require
 from hedgerow.reading.cells import NUMBER, CategoryReader, Cells, Key, category_key, text_key
 from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import PLAIN, NumberFormat
@@ -27,43 +27,12 @@ LONGEST_CUTS = 200  # characters of a list of cut points in messages
 MOST_VALUES = 12  # values of a category that descriptions list
 HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 
-NO_RANGE = (
-    "has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or hr.Categorical(['no', 'yes']), or "
-    "use Schema.infer to explore without a guarantee."
-)
-
-
-def check_origin(origin: object, release: object, name: str = "origin") -> None:
-    """Raise SchemaError unless the origin is known and there is a certificate's hash if and only if the entry was released."""
-    if origin not in ("given", "inferred", "released"):
-        raise SchemaError(
-            f"The {name} of an entry is {origin!r}, but certificates depend on it. Pass 'given', 'inferred' or 'released'."
-        )
-    if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
-        raise SchemaError(
-            f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but the hash of a certificate "
-            "says which release an entry comes from, and others have none. Take both from hr.private_schema, or neither."
-        )
-
-
-def check_reason(reason: object, name: str = "reason") -> None:
-    if reason is None:
-        return
-    if not isinstance(reason, str) or not reason.strip() or len(reason) > LONGEST_REASON or not reason.isprintable():
-        raise SchemaError(
-            f"The {name} of an entry is {shortened(repr(reason), LONGEST_REASON)}, but certificates show it. Pass a text on one "
-            f'line of up to {LONGEST_REASON} characters, such as "register form 12".'
-        )
-
 
 def missing_markers(given: Any) -> tuple[str, ...]:
     markers = (given,) if isinstance(given, str) else tuple(given)
     for marker in markers:
-        if not isinstance(marker, str):
-            raise SchemaError(
-                f"The marker {marker!r} of missing cells is no text, but it stands for cells in columns of any type. "
-                "Pass it as text; numbers equal to it are markers too."
-            )
+        rule = "text, which also stands for the number that it writes"
+        require(isinstance(marker, str), "a marker of missing cells", marker, rule)
     return markers
 
 
@@ -72,10 +41,7 @@ def _finite(value: Any, what: str) -> float:
         result = float(value) if isinstance(value, NUMBER) and not isinstance(value, bool | np.bool_) else math.nan
     except (OverflowError, ValueError):
         result = math.inf
-    if not math.isfinite(result):
-        raise SchemaError(
-            f"The {what} of a numeric feature is {value!r}, but bins need finite ends. Pass a finite number."
-        )
+    require(math.isfinite(result), f"the {what} of a numeric feature", value, "a finite number")
     return result
 
 
@@ -87,8 +53,18 @@ class _Entry:
     reason: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_origin(self.origin, self.release)
-        check_reason(self.reason)
+        origin, release, reason = self.origin, self.release, self.reason
+        origins = ("given", "inferred", "released")
+        of, rule = "of an entry (of classes: classes_{})", "'given', 'inferred' or 'released'"
+        require(origin in origins, f"the origin {of.format('origin')}", origin, rule)
+        if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
+            raise SchemaError(
+                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but released entries alone "
+                "have the hash of a certificate. Take both from hr.private_schema."
+            )
+        rule = f"a text on one line of up to {LONGEST_REASON} characters, such as 'register form 12'"
+        is_line = isinstance(reason, str) and reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable()
+        require(reason is None or is_line, f"the reason {of.format('reason')}", reason, rule)
         object.__setattr__(self, "missing", missing_markers(self.missing))
 
     def entry(self) -> dict[str, Any]:
@@ -165,7 +141,7 @@ class Numeric(_Entry):
         low, high = _finite(self.low, "low end"), _finite(self.high, "high end")
         if high <= low:
             raise SchemaError(
-                f"A numeric feature has low {_short(low)} and high {_short(high)}, so its range is empty and nothing can be cut. "
+                f"hr.{type(self).__name__} has low {self.end_text(low)} and high {self.end_text(high)}, so its range is empty. "
                 "Pass the smaller end first, as in hr.Numeric(0, 120)."
             )
         object.__setattr__(self, "low", low)
@@ -180,10 +156,8 @@ class Numeric(_Entry):
         return feature
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
-        if isinstance(given, str) or not isinstance(given, Iterable):
-            raise SchemaError(
-                f"The cut points are {given!r}, but they divide a range in order. Pass a list of numbers."
-            )
+        is_list = isinstance(given, Iterable) and not isinstance(given, str)
+        require(is_list, "cuts", given, "a list of numbers inside the range, in ascending order")
         given = tuple(given)
         numbers = set(map(type, given)) <= {float}  # a merged encoder has hundreds of them
         cuts = given if numbers and np.isfinite(given).all() else tuple(_finite(cut, "cut point") for cut in given)
@@ -191,13 +165,16 @@ class Numeric(_Entry):
         if (ends[1:] <= ends[:-1]).any() or not self._has_value_from(ends[-1]):
             raise SchemaError(
                 f"The cut points {shortened(str(list(cuts)), LONGEST_CUTS)} do not ascend strictly inside ({_short(self.low)}, "
-                f"{_short(self.high)}), so some bins would be empty. Pass each cut once, in ascending order, without the ends of "
-                "the range."
+                f"{_short(self.high)}), so some bins would be empty. Pass each cut once, in order, without the ends."
             )
         return cuts or None
 
     def _has_value_from(self, cut: float) -> bool:
         return cut < self.high
+
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return _short(end)
 
     @property
     def end(self) -> float:
@@ -210,10 +187,8 @@ class Numeric(_Entry):
         Public cut points are used if given. If there are too many, evenly spaced ones are used. A range that is too narrow for
         that many distinct numbers has fewer bins.
         """
-        if isinstance(max_bins, bool) or not isinstance(max_bins, int | np.integer) or max_bins < 1:
-            raise ConfigurationError(
-                f"max_bins is {max_bins!r}, but a range is divided into a whole number of bins. Pass an integer from 1 up."
-            )
+        is_count = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool) and max_bins > 0
+        require(is_count, "max_bins", max_bins, "an integer from 1 up")
         if self.cuts is not None and len(self.cuts) < max_bins:
             return np.array(self.cuts, dtype=np.float64)
         steps = np.arange(1, max_bins)
@@ -235,7 +210,7 @@ class Numeric(_Entry):
     def code_label(self, code: int, max_bins: int) -> str:
         """Return what a code means, such as "[17, 31.6)" or "missing"."""
         edges = self.bin_edges(max_bins)
-        _check_code(code, len(edges) + 2)
+        require(0 <= code <= len(edges) + 1, "Code", code, f"from 0 to {len(edges) + 1}")
         return "missing" if code == len(edges) + 1 else self.interval_label(code, code, max_bins)
 
     def interval_label(self, first: int, last: int, max_bins: int) -> str:
@@ -309,7 +284,7 @@ class Categorical(_Entry):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        values = distinct_values(self.values, "A categorical feature", "value", self.key)
+        values = distinct_values(self.values, "value", self.key)
         object.__setattr__(self, "values", values)
 
     @property
@@ -326,7 +301,7 @@ class Categorical(_Entry):
 
     def code_label(self, code: int, max_bins: int) -> str:
         """Return what a code means: a value, "missing" or "undeclared"."""
-        _check_code(code, len(self.values) + 2)
+        require(0 <= code <= len(self.values) + 1, "Code", code, f"from 0 to {len(self.values) + 1}")
         if code >= len(self.values):
             return ("missing", "undeclared")[code - len(self.values)]
         return str(self.values[code])
@@ -346,46 +321,29 @@ class Categorical(_Entry):
 Feature = Numeric | Categorical
 
 
-def distinct_values(
-    values: Any, owner: str, noun: str, key_of: Callable[[object], Key] = category_key
-) -> tuple[Value, ...]:
+def distinct_values(values: Any, noun: str, key_of: Callable[[object], Key] = category_key) -> tuple[Value, ...]:
     plural = "classes" if noun == "class" else f"{noun}s"
-    if isinstance(values, str | bytes | set | frozenset) or not isinstance(values, Iterable):
-        raise SchemaError(
-            f"{owner} has {plural} of type {type(values).__name__}, but each needs its place in a fixed order. "
-            "Pass a list."
-        )
+    is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset)
+    require(is_list, f"the list of {plural}", values, "a list, in which each has its place in a fixed order")
     seen: dict[Key, Value] = {}
     for given in values:
         value = given.item() if isinstance(given, np.generic) else given
         kind = next((kind for kind in (bool, str, int, float) if isinstance(value, kind)), None)
-        if kind is None:
-            raise SchemaError(
-                f"{owner} lists {value!r} as a {noun}, but records are compared as text or numbers, and what is missing has "
-                "a code of its own. Pass text, numbers or truth values."
-            )
-        value = str.__str__(value) if kind is str else kind(value)
+        rule = "among text, numbers and truth values, since what is missing has a code of its own"
+        require(kind, f"a {noun}", value, rule)
+        value = str.__str__(value) if kind is str else kind(value)  # type: ignore[misc]
         key = key_of(value)
-        if isinstance(key, float) and not math.isfinite(key):
-            raise SchemaError(
-                f"{owner} lists a {noun} that is not a finite float64, so it cannot be told from others. Pass it as text "
-                "that is no number."
-            )
+        is_told_apart = not isinstance(key, float) or math.isfinite(key)
+        require(is_told_apart, f"a {noun}", value, "text that is no number, or a finite float64")
         if key in seen:
             raise SchemaError(
-                f"{owner} lists {seen[key]!r} and {value!r}, which are one {noun}: numbers are compared as float64 whether "
-                "written as text or not, and text without the white space around it. Keep one of them, or declare as_text if "
-                "they are codes."
+                f"{seen[key]!r} and {value!r} are one {noun}: numbers are compared as float64 whether written as text or not, "
+                "and text without the white space around it. Keep one of them, or declare as_text if they are codes."
             )
         seen[key] = value
     if not seen:
-        raise SchemaError(f"{owner} has no {plural}, so no record could be told from another. List them.")
+        raise SchemaError(f"There are no {plural}, so no record could be told from another. List them.")
     return tuple(seen.values())
-
-
-def _check_code(code: int, n_codes: int) -> None:
-    if not 0 <= code < n_codes:
-        raise ConfigurationError(f"Code {code} names nothing: this feature has the codes 0 to {n_codes - 1}.")
 
 
 def _short(value: Any) -> str:

@@ -31,7 +31,6 @@ from hedgerow.schema.features import Categorical, Feature, Numeric, Value
 from hedgerow.schema.types import LARGEST, Boolean, Date, Integer
 
 LAST = microseconds("9999-12-31 23:59:59") // 10**6  # in seconds
-FEW_NUMBERS = 10  # text of at most this many different numbers is read as categories
 IN_MOSTLY = 10  # one in this many cells of a column of numbers may be something else
 SAMPLE = 1000  # texts that decide which forms are tried further
 SHARE = 0.9  # the share of the distinct cells that a recognized form must read
@@ -84,13 +83,14 @@ class Column:
         names = ("cells", "counts", "numbers", "seconds", "are_truths")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
-    def records_with(self, values: Sequence[Value]) -> Integers:
-        codes = CategoryReader(values).codes(self.cells)
-        return np.bincount(codes, self.counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
+
+def records_with(cells: Cells, counts: Integers, values: Sequence[Value]) -> Integers:
+    codes = CategoryReader(values).codes(cells)
+    return np.bincount(codes, counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
 
-def column_of(cells: Cells, missing: Sequence[str] = (), share: float = 1.0) -> Column:
-    return _column(*_distinct(cells), missing, share)
+def column_of(cells: Cells) -> Column:
+    return _column(*_distinct(cells), ())
 
 
 def _distinct(cells: Cells) -> tuple[Cells, Integers]:
@@ -106,13 +106,13 @@ def _distinct(cells: Cells) -> tuple[Cells, Integers]:
     return object_array((cell for _, cell in number), len(number)), np.array([*number.values()], dtype=np.int64)
 
 
-def _column(cells: Cells, counts: Integers, missing: Sequence[str], share: float) -> Column:
+def _column(cells: Cells, counts: Integers, missing: Sequence[str]) -> Column:
     plain_numbers, absent = numbers(cells), CategoryReader((), missing)
     there = ~np.isin(plain_numbers, NumberFormat().markers(missing))
     odd = np.flatnonzero(np.isnan(plain_numbers))  # a number that is no marker is not missing
     there[odd] = absent.codes(cells[odd]) != absent.missing
     cells, counts = cells[there], counts[there].astype(np.int64)
-    forms = _forms(cells, share)
+    forms = _forms(cells)
     form = forms[0] if forms else NumberFormat()
     is_date = isinstance(form, DateFormat)
     values = _read(cells, NumberFormat() if is_date else form)
@@ -136,33 +136,27 @@ def _read(cells: Cells, form: Form | None) -> Floats:
     return date_reader("second", (), form)(cells)
 
 
-def _forms(cells: Cells, share: float) -> tuple[Form, ...]:
+def _forms(cells: Cells) -> tuple[Form, ...]:
     """Return the forms that read the most distinct texts, each of them other values; none if the text is surely plain."""
     if not len(cells) or not (isinstance(cells, Texts) or all(isinstance(cell, str) for cell in cells.tolist())):
         return ()
-
-    def count(texts: Cells, form: Form | None) -> int:
-        return int(np.isfinite(_read(texts, form)).sum())
-
-    found = numbers(cells)
-    plain = max(int(np.isfinite(found).sum()), count(cells[np.flatnonzero(np.isnan(found))], None))
     sample = cells[:SAMPLE]
-    likely = [form for form in NUMBERS + DATES if count(sample, form) >= share * len(sample) / 2]
-    counts = [count(cells, form) for form in likely]
-    if max([plain, *counts]) < len(cells):
-        amounts: list[Form] = [form for form in AMOUNTS if count(sample, form) >= share * len(sample)]
-        likely, counts = likely + amounts, counts + [count(cells, form) for form in amounts]
-    most = max([plain, *counts])
-    if most < share * len(cells):
-        return ()
-    forms: list[Form] = [NumberFormat()] * (plain == most)
-    known = [_read(cells, form if count(cells, form) else None) for form in forms]
-    for form, number in zip(likely, counts, strict=True):
-        values = _read(cells, form)
-        if number == most and not any(np.array_equal(values, other, equal_nan=True) for other in known):
-            forms.insert(0 if forms == [NumberFormat()] and isinstance(form, DateFormat) else len(forms), form)
-            known.append(values)
-    return () if plain == most and len(forms) == 1 else tuple(forms)
+    likely = [form for form in NUMBERS + DATES if _number(_read(sample, form)) >= SHARE * len(sample) / 2]
+    values: dict[Form | None, Floats] = {None: max(numbers(cells), _read(cells, None), key=_number)}
+    values |= {form: _read(cells, form) for form in likely}
+    if max(map(_number, values.values())) < len(cells):
+        amounts = [form for form in AMOUNTS if _number(_read(sample, form)) >= SHARE * len(sample)]
+        values |= {form: _read(cells, form) for form in amounts}
+    most = max(map(_number, values.values()))
+    forms: list[Form | None] = []
+    for form, mine in values.items() if most >= SHARE * len(cells) else ():
+        if _number(mine) == most and not any(np.array_equal(mine, values[one], equal_nan=True) for one in forms):
+            forms.insert(0 if forms == [None] and isinstance(form, DateFormat) else len(forms), form)
+    return () if forms == [None] else tuple(form or NumberFormat() for form in forms)
+
+
+def _number(values: Floats) -> int:
+    return int(np.isfinite(values).sum())
 
 
 def question_of(column: Column) -> list[str]:
@@ -192,19 +186,17 @@ class Draft:
     own: dict[str, int]
 
 
-def draft_of(cells: Cells, missing: Sequence[str], share: float, guess: Callable[[Column], Feature]) -> Draft:
+def draft_of(cells: Cells, missing: Sequence[str], guess: Callable[[Column], Feature]) -> Draft:
     """Return the draft of a column: markers, which are no values, are recognized by public rules, and listed."""
     distinct, counts = _distinct(cells)
     markers = (*MARKERS, *WORDS)
-    codes = CategoryReader(markers).codes(distinct)
-    per = np.bincount(codes, counts, minlength=len(markers) + 2).astype(np.int64).tolist()
-    there = {marker: number for marker, number in zip(markers, per, strict=False) if number and marker not in missing}
-    column = _column(distinct, counts, (*missing, *there), share)
-    feature = guess(column)
-    if type(feature) is Categorical and not there.keys() <= {*MARKERS}:  # there, a word may be a value
-        there = {marker: number for marker, number in there.items() if marker in MARKERS}
-        column = _column(distinct, counts, (*missing, *there), share)
+    found = dict(zip(markers, records_with(distinct, counts, markers).tolist(), strict=True))
+    for allowed in (markers, MARKERS):  # among values, a word may be one
+        there = {one: number for one, number in found.items() if number and one in allowed and one not in missing}
+        column = _column(distinct, counts, (*missing, *there))
         feature = guess(column)
+        if type(feature) is not Categorical:
+            break
     own: dict[str, int] = {}
     if isinstance(feature, Numeric):
         read = column.seconds if isinstance(feature, Date) else column.numbers
@@ -244,50 +236,44 @@ def _far_codes(read: Floats, counts: Integers, feature: Numeric) -> dict[str, fl
     return {text: value for value, text in texts.items() if value in values and value in often and is_far[value]}
 
 
-def codes_as_text(column: Column) -> list[str]:
-    """Return the texts of a column that are codes and not numbers: some differ as text alone, or begin with a zero."""
+def codes_as_text(column: Column) -> Counter[str]:
+    """Return how many records have each text, if these are codes and not numbers: some differ as text alone, or begin with 0."""
+    texts: Counter[str] = Counter()
     if column.forms or not isinstance(column.cells, Texts):
-        return []
-    cells = map(str, column.cells.tolist())  # none is absent
-    texts = {text.strip(SPACE): value for text, value in zip(cells, column.numbers.tolist(), strict=True)}
-    whole = Counter((value, text.partition(".")[0]) for text, value in texts.items() if "." in text and value == value)
+        return texts
+    cells = [str(cell).strip(SPACE) for cell in column.cells.tolist()]  # none is absent
+    for text, count in zip(cells, column.counts.tolist(), strict=True):
+        texts[text] += count
+    values = dict(zip(cells, column.numbers.tolist(), strict=True))
+    whole = Counter((value, text.partition(".")[0]) for text, value in values.items() if "." in text and value == value)
     are_codes = any(number > 1 for number in whole.values()) or any(map(LEADING_ZERO.fullmatch, texts))
-    return sorted(texts) if are_codes else []
+    return texts if are_codes else Counter()
 
 
-def guess_feature(column: Column, max_categories: int, *, lenient: bool = False) -> Feature:
+def guess_feature(column: Column, max_categories: int) -> Feature:
     """Return the entry that a column suggests.
 
-    Numbers give their range, of whole numbers if all are whole; text must have more than 10 different ones. Truth values and
-    words for them give ``Boolean``. Dates give their range. Otherwise the entry is the sorted values, at most the
-    ``max_categories`` most frequent ones. If ``lenient``, few numbers of text are enough, and one in ten cells of a range
-    may be something else, which is read as missing.
+    Numbers give their range, of whole numbers if all are whole. Truth values and words for them give ``Boolean``. Dates give
+    their range. One in ten cells of a range may be something else, which is read as missing. Otherwise the entry is the sorted
+    values, at most the ``max_categories`` most frequent ones.
     """
-    stray = np.isnan(column.numbers) | column.are_truths
-    undated = np.isnan(column.seconds)
-    is_machine = column.cells.dtype.kind in MACHINE_NUMBERS
-    few = len(column.cells) > 0 and not is_machine and len(np.unique(column.numbers)) <= FEW_NUMBERS
-    codes = codes_as_text(column) if lenient else []
+    codes = codes_as_text(column)
+    frequent = sorted(text for text, _ in codes.most_common(max_categories))
     if 0 < len(codes) <= max_categories:
-        return Categorical(codes, as_text=True, origin="inferred")
-    if _are_markers(column, stray) if lenient else not (stray.any() or few):
+        return Categorical(frequent, as_text=True, origin="inferred")
+    if _are_markers(column, np.isnan(column.numbers) | column.are_truths):
         return guess_range(column)
     if column.are_truths.all():
         return Boolean(origin="inferred")
-    if _are_markers(column, undated) if lenient else not undated.any():
+    if _are_markers(column, np.isnan(column.seconds)):
         return _guess_dates(column)
     if codes:
-        often: Counter[str] = Counter()
-        for cell, count in zip(column.cells.tolist(), column.counts.tolist(), strict=True):
-            often[str(cell).strip(SPACE)] += count
-        return Categorical(
-            sorted(text for text, _ in often.most_common(max_categories)), as_text=True, origin="inferred"
-        )
-    values = {} if is_machine else count_values(column.cells, (), column.counts)
-    if not (values and (few or np.isnan(column.numbers).any())):
+        return Categorical(frequent, as_text=True, origin="inferred")
+    values = count_values(column.cells, (), column.counts)
+    if not values:
         return guess_range(column)
-    frequent = set(sorted(values, key=lambda key: -values[key])[:max_categories])
-    return Categorical([public_value(key) for key in values if key in frequent], origin="inferred")
+    kept = set(sorted(values, key=lambda key: -values[key])[:max_categories])
+    return Categorical([public_value(key) for key in values if key in kept], origin="inferred")
 
 
 def _are_markers(column: Column, others: Truth) -> bool:
@@ -312,9 +298,8 @@ def guess_range(column: Column) -> Numeric:
     if max(-low, high) < LARGEST and (values == np.rint(values)).all():
         return Integer(low, max(high, low + 1), **told)
     if high <= low:  # a single value: any range around it is valid
-        low, high = low - max(abs(low) * 1e-6, 0.5), high + max(abs(high) * 1e-6, 0.5)
-        largest = float(np.finfo(np.float64).max)
-        low, high = max(low, -largest), min(high, largest)
+        room, largest = max(abs(low) * 1e-6, 0.5), np.finfo(np.float64).max
+        low, high = np.clip([low - room, high + room], -largest, largest).tolist()
     return Numeric(low, high, **told)
 
 

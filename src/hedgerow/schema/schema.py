@@ -11,33 +11,31 @@ from typing import Any, Self
 
 import numpy as np
 
-from hedgerow.errors import ConfigurationError, PrivacyLeakWarning, SchemaError, shown
+from hedgerow.errors import PrivacyLeakWarning, SchemaError, require
 from hedgerow.files import LONGEST_WORDS, MOST_RECORDS_OF_ONE, Place, atomic_file, is_path, place_name, write_object
 from hedgerow.reading.columns import read_columns, read_labels, read_records
-from hedgerow.reading.formats import check_delimiter, checked_encoding
 from hedgerow.reading.persons import without_column
-from hedgerow.reading.table_file import FileForm
+from hedgerow.reading.table_file import COMMAS, FileForm
 from hedgerow.schema.check import Checker, SchemaReport
-from hedgerow.schema.features import (
-    NO_RANGE,
-    Categorical,
-    Feature,
-    Numeric,
-    Origin,
-    Value,
-    check_origin,
-    check_reason,
-    distinct_values,
-    missing_markers,
-)
+from hedgerow.schema.features import Categorical, Feature, Numeric, Origin, Value, distinct_values, missing_markers
 from hedgerow.schema.infer import column_of, guess_classes, guess_feature, guess_range
-from hedgerow.schema.toml import check_keys, dump_toml, entry_of, made_at, parse_toml, read_entry, read_toml, table_of
+from hedgerow.schema.toml import (
+    ORIGINS,
+    check_keys,
+    dump_toml,
+    entry_of,
+    made_at,
+    parse_toml,
+    read_entry,
+    read_features,
+    read_toml,
+    table_of,
+)
 from hedgerow.schema.types import OutcomeGrid, check_outcome, grid_of
 from hedgerow.texts import LONGEST_REPR, shortened
 
 CLASSES, OUTCOME = "classes", "outcome"  # the names of the entry of the labels in lists and for ``confirm``
 COLUMNS = ("target", "person", "records_per_person", "ignore", "delimiter", "encoding")
-ORIGINS = ("classes_origin", "classes_release", "classes_reason")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,14 +111,13 @@ class Schema:
         labels = _checked_labels(self)
         features = _checked_features(self.features)
         _check_columns(self, features)
-        check_delimiter(self.delimiter)
+        COMMAS.replaced(self.delimiter, self.encoding)
         values = {
             "features": MappingProxyType(features),
             "classes": labels.values if isinstance(labels, Categorical) else (),
             "missing": missing_markers(self.missing),
             "ignore": tuple(self.ignore),
             "records_per_person": int(self.records_per_person),
-            "encoding": checked_encoding(self.encoding),
             "labels": labels,
         }
         for name, value in values.items():
@@ -209,10 +206,7 @@ class Schema:
         known = {*self.features, self._labels_name}
         unknown = [name for name in names if name not in known]
         if unknown:
-            raise SchemaError(
-                f"The schema has no entry {unknown[0]!r}, so there is nothing to confirm. Pass names out of "
-                "schema.inferred."
-            )
+            raise SchemaError(f"The schema has no entry {unknown[0]!r} to confirm. Pass names out of schema.inferred.")
         chosen = set(names) if names else known
         labels: dict[str, Any] = {}
         if self._labels_name in chosen:
@@ -265,10 +259,7 @@ class Schema:
             PrivacyLeakWarning,
             stacklevel=2,
         )
-        if max_categories < 1:
-            raise ConfigurationError(
-                f"max_categories is {max_categories}, but a feature needs a value. Pass 1 or more."
-            )
+        require(max_categories >= 1, "max_categories", max_categories, "1 or more")
         columns = read_columns(X, allow_empty=False)
         features = {
             name: guess_feature(column_of(columns.cells(i)), max_categories) for i, name in enumerate(columns.names)
@@ -286,9 +277,7 @@ class Schema:
             json.dumps(self.to_dict(), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             text = error.object[error.start : error.end]
-            raise SchemaError(
-                f"The schema holds the character {text!a}, which no file can hold as UTF-8. Rename what it is in."
-            ) from None
+            raise SchemaError(f"The schema holds {text!a}, which UTF-8 cannot hold. Rename what it is in.") from None
 
     def check(self, X: Any, y: Any = None) -> SchemaReport:
         """Count the disagreements between records and the schema, without protection: only the data owner may see the counts.
@@ -348,17 +337,8 @@ class Schema:
         """Return the schema that ``to_dict`` wrote; errors name its source as ``place``."""
         known = {"missing", *COLUMNS, *ORIGINS}
         labels = OUTCOME if OUTCOME in values else CLASSES
-        check_keys(values, {"features", labels}, known, place)
-        entries = values["features"]
-        if not isinstance(entries, list) or not all(
-            isinstance(e, dict) and isinstance(e.get("name"), str) for e in entries
-        ):
-            raise SchemaError(f"{place}: features is no list of entries with names, so none can be read. Write one.")
-        features: dict[str, Feature] = {}
-        for entry in entries:
-            if entry["name"] in features:
-                raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
-            features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
+        check_keys(values, {labels}, {"features", *known}, place)
+        features = read_features(values.get("features"), place)
         rest = {key: value for key, value in values.items() if key != "features"}
         if labels == OUTCOME:
             where = f"{place}: {OUTCOME}"
@@ -420,13 +400,11 @@ class Schema:
         return Schema.from_dict, (self.to_dict(),)
 
     def __repr__(self) -> str:
-        labels = f"classes={list(self.classes)!r}" if self.outcome is None else f"outcome={self.outcome!r}"
-        rest = {"missing": list(self.missing)} if self.missing else {}
-        rest |= {name: value for name in COLUMNS if (value := getattr(self, name)) not in (None, 1, ())}
-        if self.outcome is None:
-            rest |= {name: value for name in ORIGINS if (value := getattr(self, name)) not in (None, "given")}
-        parts = [repr(dict(self.features)), labels, *(f"{name}={value!r}" for name, value in rest.items())]
-        return shortened(f"Schema({', '.join(parts)})", LONGEST_REPR)
+        given = {} if self.classes == () else {"classes": self.classes}
+        options = {one.name: one.default for one in fields(self) if one.kw_only}
+        given |= {name: getattr(self, name) for name, default in options.items() if getattr(self, name) != default}
+        texts = [f"{name}={list(value) if isinstance(value, tuple) else value!r}" for name, value in given.items()]
+        return shortened(f"Schema({', '.join([repr(dict(self.features)), *texts])})", LONGEST_REPR)
 
 
 def _checked_labels(schema: Schema) -> Feature:
@@ -434,59 +412,43 @@ def _checked_labels(schema: Schema) -> Feature:
     origin, release = schema.classes_origin, schema.classes_release
     if (classes is None) == (outcome is None):
         raise SchemaError(
-            f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}, but a label is "
-            "one of some classes, or a number. Pass classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a "
-            "regressor."
+            f"The schema has {'neither classes nor an outcome' if classes is None else 'classes and an outcome'}. Pass "
+            "classes=[...] for a classifier, or outcome=hr.Numeric(low, high) for a regressor."
         )
-    check_origin(origin, release, "classes_origin")
-    check_reason(reason, "classes_reason")
     if outcome is None:
-        values = distinct_values(classes, "The schema", "class")
+        values = distinct_values(classes, "class")
         return Categorical(values, origin=origin, release=release, reason=reason)
-    if origin != "given" or reason is not None:
+    if (origin, release, reason) != ("given", None, None):
         raise SchemaError(
-            "An outcome tells itself where it comes from, so classes_origin and classes_reason must be left out."
+            "classes_origin, classes_release and classes_reason must be left out: an outcome has its own."
         )
     return check_outcome(outcome)
 
 
 def _checked_features(features: Any) -> dict[str, Feature]:
     if not isinstance(features, Mapping) or not features:
-        raise SchemaError(
-            "The schema has no features, but what is public about each column must be said. "
-            'Pass a mapping such as {"age": hr.Numeric(0, 120)}.'
-        )
+        raise SchemaError('The schema has no features. Pass a mapping such as {"age": hr.Numeric(0, 120)}.')
     for name, feature in features.items():
-        if not isinstance(name, str) or not name:
-            raise SchemaError(f"feature {name!r} has no name that is text, but columns are matched by it. Name it.")
+        require(isinstance(name, str) and name, "the name of a feature", name, "the text over its column")
         if not isinstance(feature, Numeric | Categorical):
-            raise SchemaError(f"feature {name!r} {NO_RANGE}")
+            raise SchemaError(
+                f"feature {name!r} has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or "
+                "hr.Categorical(['no', 'yes']), or use Schema.infer to explore without a guarantee."
+            )
     return dict(features)
 
 
 def _check_columns(schema: Schema, features: Mapping[str, Feature]) -> None:
     target, person, records = schema.target, schema.person, schema.records_per_person
-    if target is not None and (not isinstance(target, str) or target in features):
-        raise SchemaError(
-            f"The target {target!r} is {'a feature too' if isinstance(target, str) else 'no text'}, but it names "
-            "the column of the labels. Pass that column's name, and leave it out of the features."
-        )
+    is_target = target is None or (isinstance(target, str) and target not in features)
+    require(is_target, "target", target, "the name of the column of the labels, which is no feature")
     others, ignored = [*features, target], schema.ignore
-    if isinstance(ignored, str) or any(not isinstance(name, str) or name in (*others, person) for name in ignored):
-        raise SchemaError(
-            f"ignore is {shown(ignored)}, but it lists columns that are neither features nor the target nor the person. Pass a "
-            "list of such names."
-        )
-    if person is not None and (
-        not isinstance(person, str) or not person or len(person) > LONGEST_WORDS or person in others
-    ):
-        what = "also a feature or the target" if person in others else f"not a text of up to {LONGEST_WORDS} characters"
-        raise SchemaError(
-            f"person is {shown(person)}, which is {what}. Name a column of its own: nothing is learned from ids."
-        )
+    is_list = not isinstance(ignored, str)
+    are_others = is_list and all(isinstance(name, str) and name not in (*others, person) for name in ignored)
+    require(are_others, "ignore", ignored, "a list of columns that are neither features nor the target nor the person")
+    is_name = isinstance(person, str) and 0 < len(person) <= LONGEST_WORDS and person not in others
+    rule = f"the name of a column of its own, of up to {LONGEST_WORDS} characters: nothing is learned from ids"
+    require(person is None or is_name, "person", person, rule)
     is_number = isinstance(records, int | np.integer) and not isinstance(records, bool)
-    if not is_number or not 1 <= records <= MOST_RECORDS_OF_ONE:
-        raise SchemaError(
-            f"records_per_person is {shown(records)}, but it is how many records of one person a guarantee covers. "
-            f"Pass an integer from 1 to {MOST_RECORDS_OF_ONE}."
-        )
+    rule = f"an integer from 1 to {MOST_RECORDS_OF_ONE}, how many records of one person a guarantee covers"
+    require(is_number and 1 <= records <= MOST_RECORDS_OF_ONE, "records_per_person", records, rule)

@@ -52,26 +52,31 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
     if len(text) > LARGEST:
         raise FileFormatError(f"{place} has {len(text)} characters, more than any schema needs. Correct it.")
     try:
-        document = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also a number of more digits than Python reads, and deep brackets
-        raise FileFormatError(
-            f"{place} is not TOML: {error}. A schema must be read without guessing. Correct the file there."
-        ) from error
-    features = document.get("features")
-    if not isinstance(features, dict):
+        raise FileFormatError(f"{place} is not TOML: {error}. Correct the file there.") from error
+
+
+def read_features(given: Any, place: str) -> dict[str, Feature]:
+    """Return features by their names: those of tables, as TOML has them, or of a list of entries, as ``to_dict`` writes it."""
+    if isinstance(given, dict):
+        given = [{**table_of(entry, f"{place}: features.{name}"), "name": name} for name, entry in given.items()]
+    if not isinstance(given, list) or not all(isinstance(e, dict) and isinstance(e.get("name"), str) for e in given):
         raise SchemaError(
-            f"{place} has no [features.NAME] tables, so it declares nothing. Add one per feature, with low and high or "
-            "with values."
+            f"{place} has no [features.NAME] tables, and no list of entries with names, so it declares nothing. Add one per "
+            "feature, with low and high or with values."
         )
-    entries = [{**table_of(entry, f"{place}: features.{name}"), "name": name} for name, entry in features.items()]
-    return {**document, "features": entries}
+    features: dict[str, Feature] = {}
+    for entry in given:
+        if entry["name"] in features:
+            raise SchemaError(f"{place}: feature {entry['name']!r} is declared twice. Keep one of the entries.")
+        features[entry["name"]] = read_entry(entry, f"{place}: features.{entry['name']}")
+    return features
 
 
 def table_of(entry: Any, place: str) -> Mapping[str, Any]:
     if not isinstance(entry, Mapping) or "name" in entry:
-        raise SchemaError(
-            f"{place} is no table of its own. Write its name in brackets, and below it low and high, or values."
-        )
+        raise SchemaError(f"{place} is no table. Write its name in brackets, and below it low and high, or values.")
     return entry
 
 
@@ -95,9 +100,7 @@ def check_keys(values: Mapping[str, Any], needed: set[str], allowed: set[str], p
     for key in sorted(needed - set(values)):
         raise SchemaError(f"{place} lacks {key!r}, which it needs. Add it.")
     for key in sorted(set(values) - needed - allowed):
-        raise SchemaError(
-            f"{place} has the unknown key {key!r}, which may be misspelled. Use {sorted(needed | allowed)}."
-        )
+        raise SchemaError(f"{place} has the unknown key {key!r}. Use {sorted(needed | allowed)}.")
 
 
 def made_at(place: str, make: Any, *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hedgerow.arrays import Floats, Integers
-from hedgerow.errors import SchemaError
+from hedgerow.errors import SchemaError, require
 from hedgerow.reading.cells import Cells
 from hedgerow.reading.columns import Holds
 from hedgerow.reading.formats import NO_MOMENT, SECONDS, DateFormat, Unit, date_reader, date_text, microseconds
@@ -47,13 +47,14 @@ class _Whole(Numeric):
         low, high = math.ceil(ends[first]), math.ceil(ends[last + 1]) - 1
         if low > high:  # between cut points without a whole number between them
             return super().interval_label(first, last, max_bins)
-        return self.count_text(low) if low == high else f"{self.count_text(low)} to {self.count_text(high)}"
+        return self.end_text(low) if low == high else f"{self.end_text(low)} to {self.end_text(high)}"
 
     def edge_label(self, edge: float) -> str:
-        return self.count_text(math.ceil(edge))
+        return self.end_text(math.ceil(edge))
 
-    def count_text(self, count: int) -> str:
-        return str(count)
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return str(int(end))
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,11 +88,8 @@ class Integer(_Whole):
     def __post_init__(self) -> None:
         super().__post_init__()
         for end in (self.low, self.high):
-            if not end.is_integer() or abs(end) > LARGEST:
-                raise SchemaError(
-                    f"An integer feature has the end {end!r}, but its bins lie between whole numbers up to 2**51. Pass whole "
-                    "numbers, or use hr.Numeric."
-                )
+            is_whole = end.is_integer() and abs(end) <= LARGEST
+            require(is_whole, "an end of hr.Integer", end, "a whole number up to 2**51; other ranges are hr.Numeric's")
 
     def _plain(self, name: str) -> Any:
         value = super()._plain(name)
@@ -151,11 +149,6 @@ class Date(_Whole):
         object.__setattr__(self, "unit", unit)
         for name, (moment, _) in zip(("low", "high"), ends, strict=True):
             object.__setattr__(self, name, float(moment // (10**6 * SECONDS[unit])))
-        if self.high <= self.low:
-            raise SchemaError(
-                f"A date feature has low {self.count_text(int(self.low))} and high {self.count_text(int(self.high))}, so its "
-                'range is empty. Pass the earlier end first, as in hr.Date("2020-01-01", "2024-12-31").'
-            )
         super().__post_init__()
 
     def _checked_cuts(self, given: Iterable[Any]) -> tuple[float, ...] | None:
@@ -164,13 +157,19 @@ class Date(_Whole):
             given = [cut if isinstance(cut, float) else float(_moment(cut, "cut point")[0] // unit) for cut in given]
         return super()._checked_cuts(given)
 
+    def end_text(self, end: float) -> str:
+        """Return an end of the range as text."""
+        return date_text(int(end), self.unit)
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The ends as text."""
+        return self.end_text(self.low), self.end_text(self.high)
+
     @property
     def end(self) -> float:
         """Where the last bin ends: a day or a second after its last one begins."""
         return self.high + 1
-
-    def count_text(self, count: int) -> str:
-        return date_text(count, self.unit)
 
     def reader(self, missing: Sequence[str] = ()) -> Callable[[Cells], Floats]:
         """Return a function that reads the cells of one column as float64, NaN if missing; ``missing`` are further markers."""
@@ -186,16 +185,11 @@ class Date(_Whole):
         """Return whether a column whose cells are all of one kind, by its type, can hold dates."""
         return holds != "unreadable"
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The ends as text."""
-        return self.count_text(int(self.low)), self.count_text(int(self.high))
-
     def _plain(self, name: str) -> Any:
         if name in ("low", "high"):
-            return self.count_text(int(getattr(self, name)))
+            return self.end_text(getattr(self, name))
         if name == "cuts":  # a cut point within a day or a second stays a number
-            return [self.count_text(int(cut)) if float(cut).is_integer() else cut for cut in self.cuts or ()]
+            return [self.end_text(cut) if float(cut).is_integer() else cut for cut in self.cuts or ()]
         return super()._plain(name)
 
 
@@ -222,15 +216,10 @@ class Boolean(Categorical):
 
 def _moment(value: Any, what: str) -> tuple[int, bool]:
     found = microseconds(value)
-    if found == NO_MOMENT:
-        raise SchemaError(
-            f"The {what} of a date feature is {value!r}, which is no date. "
-            'Pass a date or ISO 8601 text such as "2024-12-31".'
-        )
+    require(found != NO_MOMENT, f"the {what} of a date feature", value, 'a date or ISO 8601 text such as "2024-12-31"')
     plain = isinstance(value, date) and not isinstance(value, datetime)
     has_time = ":" in value if isinstance(value, str) else not plain and ":" in str(value)
-    if has_time and found % 10**6:
-        raise SchemaError(f"The {what} of a date feature is {value!r}, but bins lie between seconds. Pass whole ones.")
+    require(not has_time or found % 10**6 == 0, f"the {what} of a date feature", value, "a moment of whole seconds")
     return found, has_time
 
 
@@ -275,21 +264,20 @@ def grid_of(outcome: Numeric) -> OutcomeGrid:
 
 
 def check_outcome(outcome: Feature) -> Numeric:
-    if isinstance(outcome, Categorical) or not isinstance(outcome, Numeric) or isinstance(outcome, Date):
+    if not isinstance(outcome, Numeric) or isinstance(outcome, Date):
         raise SchemaError(
             f"The outcome is {outcome!r}, but it is a number with a public range. Pass hr.Numeric(low, high), or hr.Integer(low, "
-            "high) for counts; for labels pass classes instead."
+            "high) for counts; for labels pass classes."
         )
     if outcome.cuts is not None:
         raise SchemaError(
-            "The outcome has cut points, but it is read as a number and never in bins. Pass its range alone, as in "
-            f"hr.{type(outcome).__name__}({outcome.low:g}, {outcome.high:g})."
+            f"The outcome has cut points, but it is never in bins. Pass hr.{type(outcome).__name__}({outcome.low:g}, "
+            f"{outcome.high:g})."
         )
     if max(-outcome.low, outcome.high) > FARTHEST or outcome.high - outcome.low < NARROWEST:
         raise SchemaError(
-            f"The outcome's range is {outcome.in_words()}, but squares of errors must be numbers that a computer can hold, so it "
-            f"is at least {NARROWEST:g} wide and within {-FARTHEST:g} and {FARTHEST:g}. Pass the outcome, and its range, in "
-            "another unit."
+            f"The outcome's range is {outcome.in_words()}, but it must be at least {NARROWEST:g} wide and within {-FARTHEST:g} "
+            f"and {FARTHEST:g}, so that squares of errors are numbers. Pass the outcome, and its range, in another unit."
         )
     return outcome
 

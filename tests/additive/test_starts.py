@@ -281,7 +281,7 @@ def test_what_is_queried_before_rounds_costs_the_shares_that_the_proofs_state(re
         grid = OutcomeGrid(0.0, 10.0, 1 << 20)
         schema = hr.Schema(FEATURES, outcome=hr.Numeric(0, 10))
         rules, plan_of, start = RegressionRules(), RegressionPlan, regression(Squared, Link, grid)
-        shares = {"of the start": 0.02, "fine bins": 0.025, "of absolute residuals": 5 * 0.01}
+        shares = {"of the start": 0.02, "fine bins": 0.025, "of absolute residuals": 5 * 0.005}
     else:
         rules, plan_of, start, schema = Rules(), AdditivePlan, model_of((2,), by_cell=()), schema_of()
         shares = {"the model starts with": 0.02, "fine bins": 0.02, "the start lacks": 0.02}

@@ -33,6 +33,7 @@ from hedgerow.trees import Forest
 OF_START = "init_"  # prefix of the names of an init model's arrays
 SIDES = "sides"  # array: the side of each code of a cut's feature; missing if every cut is at one code
 OF_CELLS = "features"  # array: the measured feature of each cell of all terms; missing if all cells of a term have the same one
+COUNT_WEIGHT = "count_weight"  # array of a regressor: c of ``Squared`` in 1/1000
 LOG_LINK = "log_link"  # array of a model whose link was chosen from the released outcomes: 1 if it is the log link
 
 
@@ -239,6 +240,7 @@ class AdditiveModel(Model):
         else:
             units = [(term.unit, term.deviation) for term in self.terms]
             loss = {"units": np.array(units, dtype=np.int64).reshape(-1, 2)}
+            loss[COUNT_WEIGHT] = np.array([self.loss.count_weight], dtype=np.int64)
             if self.loss.chosen:
                 loss[LOG_LINK] = np.array([isinstance(self.loss.link, LogLink)], dtype=np.int64)
         kinds = [0 if t.sums is None else AS_THEY_ARE if t.basis is None else IN_BASIS for t in self.terms]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hedgerow.additive.model import LOG_LINK, AdditiveModel
+from hedgerow.additive.model import COUNT_WEIGHT, LOG_LINK, AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, InitialQueries, RoundSchedule, Rules
 from hedgerow.additive.round import Fit, OneRound
 from hedgerow.additive.squared import Link, LogLink, Spread, Squared, counts_of_outcomes, counts_of_residuals
@@ -27,6 +27,7 @@ from hedgerow.schema.types import OutcomeGrid
 
 LEAST_NOISE = 0.05  # standard deviation of a count, below which the share of the outcome's histogram no longer falls
 OUTCOME = "an outcome that can be read"
+OLD_PURE_WEIGHT = 250  # ``count_weight`` of fits without a delta in files of version 0.3
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class RegressionRules(Rules):
     # one count at the whole budget. A wrong mean costs most at small budgets. The final mean gets at least the same share of the
     # rounds' units.
     initial_share: Fraction = Fraction(1, 50)
-    max_initial_share: Fraction = Fraction(3, 20)
+    max_initial_share: Fraction = Fraction(1, 10)
     survey_share: Fraction = Fraction(1, 40)  # of the budget, for the histograms of features
-    # of the budget, for each histogram of residuals, which sets the clip
+    # of the budget, for each histogram of residuals, which sets the clip: with a delta, and without
     residual_share: Fraction = Fraction(1, 100)
+    pure_residual_share: Fraction = Fraction(1, 200)
     max_residual_queries: int = 5  # the last one is for the final mean
     # The first of these is after one round, and each next one after this many times as many rounds
     interval_growth: float = 2.0
@@ -54,9 +56,8 @@ class RegressionRules(Rules):
     # The target noise of the final mean, in clips: it gets as many units as this needs, up to all; with given rounds, none extra.
     mean_noise: float = 0.08
     full_step_snr: float = 300.0
-    # c of ``Squared`` in 1/1000, what a record adds to its cell's count over the largest residual: with a delta, and without
+    # c of ``Squared`` in 1/1000, what a record adds to its cell's count over the largest residual
     count_weight: int = 500
-    pure_count_weight: int = 250
     # The clip minimizes the error of a step in a cell that holds 1 / clip_cells of the records. A share clip_skew of the mean
     # excess over the clip counts as bias, since outcomes have skewed tails.
     clip_cells: float = 10.0
@@ -91,7 +92,8 @@ class OutcomeQueries(InitialQueries):
         self.of_outcomes = counts_of_outcomes(grid.steps, int(grid.codes(np.array([0.0]))[0]), loss.link)
         self.of_residuals = counts_of_residuals(grid.steps, loss.link)
         self.n_counts = self.of_outcomes.channels
-        self._noise, self._watching = (budget * share).noise(), (budget * rules.residual_share).noise()
+        of_residuals = rules.residual_share if budget.concentrated else rules.pure_residual_share
+        self._noise, self._watching = (budget * share).noise(), (budget * of_residuals).noise()
         self.deviation = self._noise.deviation * math.sqrt(self.n_counts)
         watched = self._watching.event("histogram of absolute residuals", draws=self.of_residuals.channels)
         parts: list[Event] = [self._noise.event("histogram of the outcome", draws=self.n_counts), *survey.event.parts]
@@ -100,7 +102,7 @@ class OutcomeQueries(InitialQueries):
             self._start_noise = (budget * start_share).noise()
             parts.append(self._start_noise.event("histogram of residuals of the start", draws=self._of_start.channels))
         self.event = Sequence((*parts, *(watched,) * self.renewals))
-        self.left = budget * (survey.left - share - start_share - self.renewals * rules.residual_share)
+        self.left = budget * (survey.left - share - start_share - self.renewals * of_residuals)
 
     def residuals_of_start(self, curator: Queryable, votes: StartVotes, outcome: Spread) -> Spread | None:
         # Return the released histogram of signed residuals of the init model, or None if noise dominates.
@@ -134,8 +136,7 @@ class RegressionPlan(AdditivePlan):
 
     def _queries(self, budget: Budget) -> OutcomeQueries:
         rules, grid = self._rules, self.encoder.schema.outcome_grid
-        weight = rules.count_weight if budget.concentrated else rules.pure_count_weight
-        loss = rules.loss(1, 1.0, 1.0, weight, rules.link(grid), chosen=rules.chooses_link)
+        loss = rules.loss(1, 1.0, 1.0, rules.count_weight, rules.link(grid), chosen=rules.chooses_link)
         survey = Survey(budget, self.encoder, rules.survey_share)
         return OutcomeQueries(loss, budget, rules, survey, self._start_share, grid)
 
@@ -150,6 +151,10 @@ class RegressionPlan(AdditivePlan):
 
     def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Squared:
         loss = self._initial_queries.loss
+        if COUNT_WEIGHT in arrays:
+            loss = replace(loss, count_weight=int(array_of(arrays, COUNT_WEIGHT, np.int64, (1,), 1, 1000)[0]))
+        elif not self._budget.concentrated:
+            loss = replace(loss, count_weight=OLD_PURE_WEIGHT)
         if not loss.chosen:
             return loss
         fits = int(LogLink.fits(self.encoder.schema.outcome_grid))

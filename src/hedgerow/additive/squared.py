@@ -158,11 +158,12 @@ CHANCE = 0.002  # the probability that noise alone makes any bin of a histogram 
 MIN_MERGED_BINS = 4  # merging stops at so many bins
 BELOW = 0.1  # bins are merged while more records than this share of those in significant bins are in the others
 LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # standard deviations of the normal laws of ``laws``, in bins
-EVIDENCE = 2.0  # the log likelihood ratio, to no records at all, below which no record is significant
+# The log likelihood ratio to no records below which no record is significant; also the penalty of each significant bin
+EVIDENCE = 2.0
 # The smallest clip, over the root mean square: less gains little if the histogram is right, and ruins a fit if it is wrong
 MIN_CLIP = 0.7
-# Noise of the final mean, in standard deviations of a residual, that is negligible: it lowers R2 by a thousandth
-FREE_ERROR = 0.03
+# Noise of the final mean, in standard deviations of a residual, that is negligible: it lowers R2 by .004
+FREE_ERROR = 0.06
 
 
 PLAIN = Link(OutcomeGrid(0.0, 1.0, STEPS))
@@ -314,15 +315,19 @@ def laws(bins: int) -> Floats:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
+def log_likelihood(expected: Floats, released: Integers, noise: Noise) -> Floats:
+    """Return the log likelihood of expected counts, (..., bins), minus that of no records."""
+    misfit = released - expected
+    if isinstance(noise, Geometric):
+        return np.asarray((np.abs(released).sum() - np.abs(misfit).sum(axis=-1)) * float(noise.rate.fraction))
+    return np.asarray(((released.astype(float) ** 2).sum() - (misfit**2).sum(axis=-1)) / (2 * noise.deviation**2))
+
+
 def expected_by_laws(released: Integers, noise: Noise) -> tuple[Floats, float]:
-    """Return the posterior mean of counts under equally likely laws, and the log likelihood ratio of these to no records."""
+    """Return the posterior mean of counts under equally likely laws, and the log likelihood of these minus that of no records."""
     shares = laws(len(released))
     records = np.maximum(shares @ released / (shares**2).sum(axis=1), 1.0)
-    misfit = released - records[:, None] * shares
-    if isinstance(noise, Geometric):
-        likely = (np.abs(released).sum() - np.abs(misfit).sum(axis=1)) * float(noise.rate.fraction)
-    else:
-        likely = ((released.astype(np.float64) ** 2).sum() - (misfit**2).sum(axis=1)) / (2 * noise.deviation**2)
+    likely = log_likelihood(records[:, None] * shares, released, noise)
     return (softmax(likely) * records) @ shares, float(logsumexp(likely)) - math.log(len(likely))
 
 
@@ -336,9 +341,18 @@ class Spread:
 
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: Noise) -> Spread:
-        """Return the estimate from released counts with this noise. If it hides most outcomes, ``laws`` are fitted."""
-        # Neighboring bins are merged until most records are in significant bins.
+        """Return the estimate from released counts with this noise."""
+        # Outcomes are estimated by ``laws`` unless significant bins hold most records and are likelier. Otherwise neighboring bins
+        # are merged until most records are in significant bins.
         merge, edges = 1, np.array(rule.edges)
+        if not rule.residuals:
+            by_laws, evidence = expected_by_laws(released, noise)
+            alone = np.where(released > noise.quantile(CHANCE / len(released)), released, 0)
+            of_bins = 0.0
+            if 2 * alone.sum() > released.sum():
+                of_bins = float(log_likelihood(alone, released, noise)) - EVIDENCE * np.count_nonzero(alone)
+            if evidence > max(of_bins, EVIDENCE):
+                return cls(edges, by_laws, float(by_laws.sum()))
         while True:
             starts = np.arange(0, len(released), merge)
             counts = np.add.reduceat(released, starts).astype(np.float64)
@@ -350,8 +364,7 @@ class Spread:
                 break
             merge *= 2
         if not rule.residuals and len(starts) <= MIN_MERGED_BINS:
-            by_laws, evidence = expected_by_laws(released, noise)
-            return cls(edges, by_laws, float(by_laws.sum()) if evidence > EVIDENCE else 0.0)
+            return cls(edges, alone, float(alone.sum())) if of_bins > EVIDENCE else cls(edges, by_laws, 0.0)
         ends, total = np.append(edges[starts], edges[-1]), noise.deviation * math.sqrt(len(released))
         held = np.where(clear, counts, 0)
         if kept <= 0:

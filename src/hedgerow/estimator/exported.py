@@ -30,6 +30,7 @@ SINCE = {  # arrays that a reader of earlier formats would ignore
     "features": 5,
     "init_features": 5,
     "log_link": 5,
+    "count_weight": 5,
 }
 
 # In files whose schema has another order, which those of version 0.3 and before followed

@@ -342,8 +342,8 @@ class Spread:
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: Noise) -> Spread:
         """Return the estimate from released counts with this noise."""
-        # Outcomes are estimated by ``laws`` unless significant bins hold most records and are likelier. Otherwise neighboring bins
-        # are merged until most records are in significant bins.
+        # Outcomes are estimated by ``laws``, unless significant bins hold most records and are likelier. Other histograms have
+        # neighboring bins merged until most records are in significant bins.
         merge, edges = 1, np.array(rule.edges)
         if not rule.residuals:
             by_laws, evidence = expected_by_laws(released, noise)

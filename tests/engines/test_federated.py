@@ -19,14 +19,17 @@ from scipy.stats import kstest
 import hedgerow as hr
 from hedgerow import federated, files
 from hedgerow.cli.decision import Decision
+from hedgerow.curator import Cut
+from hedgerow.curator.rounds import cells_of
 from hedgerow.curator.survey import Ones, fine_encoder
 from hedgerow.engines.federated import coordinator, masks, messages, owner
+from hedgerow.engines.federated.owner import Refusal, check_noise
 from hedgerow.engines.local import Silent
 from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
 from hedgerow.mechanisms import DiscreteGaussian, Randomness
 from hedgerow.privacy.accounting import Concentrated, Subsampled
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.table import CellBins, Coded, MemoryTable, Sums
+from hedgerow.table import CellBins, CodeGroups, Coded, MemoryTable, Pairs, Sums
 from hedgerow.table import Layout as TableLayout
 from hedgerow.table.partitioned import Merge
 
@@ -681,6 +684,28 @@ def test_owners_refuse_queries_with_less_noise_than_planned(tmp_path):
         wired.table.noisy_sums(Sums(Ones()), good)
     with pytest.raises(ConfigurationError, match="send sums with it"):
         wired.table.answer(wired.query)
+
+
+def test_owners_refuse_sums_whose_layout_contradicts_itself(tmp_path):
+    """A kernel would write beyond the sums of a layout with bins and a side: the side halves the cells, but bins have all."""
+    wired, good = Wired(tmp_path), DiscreteGaussian(Fraction(1, 400), Fraction(1), 2)
+    codes = wired.table._n_codes
+    cells = cells_of([Cut.at(0, 0, int(codes[0]), ordered=True)])
+    bins = CellBins(np.zeros(2, dtype=np.int64), np.zeros((2, int(codes[0])), dtype=np.int64))
+    layout = TableLayout(cells, bins=bins)
+    check_noise(Sums(Ones(), layout=layout), good, 2)
+    zeros = np.zeros(int(codes.sum()), dtype=np.int64)
+    others = {
+        "side": 0,
+        "pairs": Pairs((0,), zeros, zeros, np.array([0, *np.cumsum(codes)])),
+        "groups": CodeGroups(np.zeros(1, dtype=np.int64), np.zeros((1, int(codes[0])), dtype=np.int64)),
+    }
+    for name, value in others.items():
+        for one in (layout, TableLayout(whole=True)):
+            with pytest.raises(Refusal, match="no query that owners add noise to"):
+                check_noise(Sums(Ones(), layout=replace(one, **{name: value})), good, 2)
+    with pytest.raises(EngineError, match="no query that owners add noise to"):
+        wired.table.noisy_sums(Sums(Ones(), layout=replace(layout, side=0)), good)
 
 
 def before_a_merge(folder):

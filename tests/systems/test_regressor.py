@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import hedgerow as hr
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError
+from hedgerow.export.archive import read_archive, write_archive
 
 GENERATOR = np.random.default_rng(7)
 X = GENERATOR.uniform(0, 1, (6000, 3))
@@ -209,6 +210,41 @@ def test_a_file_answers_alike_and_a_damaged_one_is_refused(tmp_path):
     path.write_bytes(bytes(content))
     with pytest.raises(FileFormatError):
         hr.load(path)
+
+
+def loaded_with_weight(model, folder, name, weight):
+    """Return the model that ``load`` makes of a file with another array of count weights, or none."""
+
+    path = folder / "changed"
+    model.save(path)
+    document, arrays = read_archive(path)
+    others = {one: array for one, array in arrays.items() if one != name}
+    write_archive(path, document, others if weight is None else {**others, name: weight})
+    return hr.load(path)
+
+
+DAMAGED_WEIGHTS = [np.array([0]), np.array([1001]), np.array([500, 500]), np.array([500.0]), np.array([500], np.int32)]
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_weight_of_counts_comes_back_and_a_damaged_one_does_not(delta, tmp_path):
+    model = regressor(delta=delta, random_state=3).fit(X, Y)
+    begun = regressor(delta=delta, random_state=3, init=model).fit(X, Y)
+    old = 500 if delta else 250  # of a file of version 0.3, which says nothing of it
+    for weight, found in ((np.array([1]), 1), (np.array([1000]), 1000), (None, old)):
+        loaded = loaded_with_weight(model, tmp_path, "count_weight", weight)
+        assert loaded.model_.loss.count_weight == found
+        assert np.array_equal(loaded.predict(X), model.predict(X))
+        assert loaded.certificate_ == model.certificate_
+        assert np.isfinite(loaded.feature_curve("a")[1]).all()
+    for weight, found in ((np.array([1]), 1), (None, old)):
+        loaded = loaded_with_weight(begun, tmp_path, "init_count_weight", weight)
+        assert [part.loss.count_weight for part in loaded.model_.parts] == [found, 500]
+        assert np.array_equal(loaded.predict(X), begun.predict(X))
+    for weight in DAMAGED_WEIGHTS:
+        for fitted, name in ((model, "count_weight"), (begun, "init_count_weight")):
+            with pytest.raises(FileFormatError, match="count_weight is damaged"):
+                loaded_with_weight(fitted, tmp_path, name, weight)
 
 
 def test_the_same_seed_gives_the_same_model_from_records_in_blocks(tmp_path):

@@ -371,7 +371,7 @@ class AdditivePlan:
         own = restored(others, self.encoder, loss, self.stage.units, self._signs)
         if not of_start:
             return own
-        return together(restored(of_start, self.encoder, loss, MOST_TERMS, self._signs), own)
+        return together(restored(of_start, self.encoder, self._loss_in(of_start), MOST_TERMS, self._signs), own)
 
     def _loss_in(self, arrays: Mapping[str, npt.NDArray[Any]]) -> Logistic | Squared:
         return self._loss

@@ -241,6 +241,11 @@ def test_the_weight_of_counts_comes_back_and_a_damaged_one_does_not(delta, tmp_p
         loaded = loaded_with_weight(begun, tmp_path, "init_count_weight", weight)
         assert [part.loss.count_weight for part in loaded.model_.parts] == [found, 500]
         assert np.array_equal(loaded.predict(X), begun.predict(X))
+    # A start keeps the weight by which its sums were measured, in memory and in a file
+    first = loaded_with_weight(model, tmp_path, "count_weight", None)
+    begun = regressor(delta=delta, random_state=3, init=first).fit(X, Y)
+    for one in (begun, loaded_with_weight(begun, tmp_path, "", None)):
+        assert [part.loss.count_weight for part in one.model_.parts] == [old, 500]
     for weight in DAMAGED_WEIGHTS:
         for fitted, name in ((model, "count_weight"), (begun, "init_count_weight")):
             with pytest.raises(FileFormatError, match="count_weight is damaged"):

@@ -97,6 +97,8 @@ def start_on(
     if reach > MOST_VOTES:
         raise ConfigurationError("predictions of init may be too large for a margin; pass a model that was fitted.")
     encoder = fine.merged(into)
+    if isinstance(loss, Squared) and isinstance(model.loss, Squared):  # by which its sums were measured
+        loss = replace(loss, count_weight=model.loss.count_weight)
     return replace(model, encoder=encoder, loss=loss, start=start, terms=tuple(terms), signs=tuple(signs), parts=None)
 
 

@@ -347,7 +347,7 @@ def test_a_heavy_tail_is_estimated_and_bounded(heavy):
     cards = [evaluate(model, X, y, epsilon=1, random_state=seed) for seed in range(16)]
     for name in FIGURES:
         values = np.array([card.figure(name).value for card in cards])
-        assert np.mean(np.abs(values / truth[name] - 1)) < {"mae": 0.06, "bias": 0.4}.get(name, 0.25), name
+        assert np.mean(np.abs(values / truth[name] - 1)) < {"mae": 0.06, "bias": 0.5, "r2": 0.3}.get(name, 0.25), name
         ends = np.array([card.interval(name, sampling=False) for card in cards])
         assert np.isfinite(ends).all()
         assert np.mean((ends[:, 0] <= truth[name]) & (truth[name] <= ends[:, 1])) > 0.9

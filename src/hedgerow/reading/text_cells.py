@@ -70,8 +70,8 @@ class Texts:
         count, slots = -1, 256
         while count < 0:  # few texts have a table that stays in the first cache
             slots *= 8
-            table, lengths = np.full(slots, -1, dtype=np.int32), np.empty(slots, dtype=np.int32)
-            words = np.empty(slots, dtype=np.uint64)
+            table, lengths = np.full(slots, -1, dtype=np.int32), np.zeros(slots, dtype=np.int32)
+            words = np.zeros(slots, dtype=np.uint64)
             count = find_distinct(*self.places, table, words, lengths, firsts, places)
         return table, words, lengths, firsts[:count], places
 
@@ -200,7 +200,7 @@ def spelling_table(known: Mapping[bytes, int]) -> tuple[Any, ...]:
         slots = (keys * factor) >> shift
         if len(np.unique(slots)) == len(short):
             break
-    words, codes = np.zeros(1 << bits, dtype=np.uint64), np.empty(1 << bits, dtype=np.int32)
+    words, codes = np.zeros(1 << bits, dtype=np.uint64), np.zeros(1 << bits, dtype=np.int32)
     words[slots], codes[slots] = keys, [*short.values()]
     return words, codes, factor, shift, *texts.places[:2], *texts.table()[:3], all_codes
 

@@ -29,7 +29,7 @@ from hedgerow.errors import BudgetExceeded, ConfigurationError, EngineError
 from hedgerow.mechanisms import DiscreteGaussian, Randomness
 from hedgerow.privacy.accounting import Concentrated, Subsampled
 from hedgerow.privacy.certificate import Certificate
-from hedgerow.table import CellBins, CodeGroups, Coded, MemoryTable, Pairs, Sums
+from hedgerow.table import CellBins, Coded, CodeGroups, MemoryTable, Pairs, Sums
 from hedgerow.table import Layout as TableLayout
 from hedgerow.table.partitioned import Merge
 

@@ -165,7 +165,8 @@ def check_noise(query: Query, noise: object, shares: int) -> None:
     """Refuse a query whose noise is not the noise that the plan's cost assumes."""
     of_one_code = isinstance(query, Sums) and (query.layout.whole or query.layout.bins is not None)
     if isinstance(query, Sums):  # with these, sums would have another shape than their kernel writes
-        of_one_code = of_one_code and query.layout.groups is query.layout.side is query.layout.pairs is None
+        others = query.layout.groups, query.layout.side, query.layout.pairs
+        of_one_code = of_one_code and all(other is None for other in others)
     if not of_one_code or not isinstance(noise, DiscreteGaussian) or not 1 <= noise.shares <= shares:
         raise Refusal("this is no query that owners add noise to")
     assert isinstance(query, Sums)

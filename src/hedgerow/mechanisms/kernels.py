@@ -13,8 +13,8 @@ A kernel keeps its compiled form on disk and notices a change of its own file on
 one of another file (a test holds this), and this file is one.
 
 numba compiles a callee once more for each number that is written in a call, and np.int64(0) is not such a number: so
-numbers that are passed have their type written around them, but for the normals', which are faster so. No kernel makes an array:
-callers pass what it writes to.
+numbers that are passed have their type written around them, except those of normal draws, which are faster without. No kernel
+makes an array: callers pass what it writes to.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ def _double_round(block):
 
 @compiled
 def _write_four(state, place, a, b, c, d):
+    """Write four consecutive words of one lane's block, the first of them to state[place].  INOUT state."""
     one, two, three = np.uint64(LANES), np.uint64(2 * LANES), np.uint64(3 * LANES)
     state[place], state[place + one], state[place + two], state[place + three] = a, b, c, d
 
@@ -90,7 +91,7 @@ def _write_four(state, place, a, b, c, d):
 @compiled
 def _refill(state):
     """Compute the next blocks and advance the counter.  INOUT state."""
-    # Rounds and words are written out, so that the loop over lanes becomes one of vector instructions, many times as fast.
+    # Rounds and words are written out, so that the compiler turns the loop over lanes into vector instructions.
     counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
     first = state[0], state[1], state[2], state[3], state[4], state[5]
     second = state[6], state[7], state[8], state[9], state[10], state[11]
@@ -129,7 +130,7 @@ def word_at(state, row):
     """
     block = np.uint64(row) >> np.uint64(3)
     counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
-    lane = block + np.uint64(LANES) - counter
+    lane = block + np.uint64(LANES) - counter  # of the block, if it is among those that were computed last
     if state[POSITION] >= 16 * LANES or lane >= np.uint64(LANES):
         state[12] = np.uint32(block & np.uint64(0xFFFFFFFF))
         state[13] = np.uint32(block >> np.uint64(32))

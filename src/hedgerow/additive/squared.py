@@ -158,7 +158,7 @@ CHANCE = 0.002  # the probability that noise alone makes any bin of a histogram 
 MIN_MERGED_BINS = 4  # merging stops at so many bins
 BELOW = 0.1  # bins are merged while more records than this share of those in significant bins are in the others
 LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # standard deviations of the normal laws of ``laws``, in bins
-# The log likelihood, minus that of no records, from which an estimate counts; also what each significant bin subtracts from it
+# The log likelihood, minus that of no records, from which records are significant; each significant bin subtracts as much
 EVIDENCE = 2.0
 # The smallest clip, over the root mean square: less gains little if the histogram is right, and ruins a fit if it is wrong
 MIN_CLIP = 0.7

@@ -200,7 +200,7 @@ def look_up(data, starts, stops, valid, first, known, missing, out):
 
     Cells without text get the code ``missing``. Texts are compared byte by byte.
     IN data (bytes,), starts stops (cells,); valid (bytes,): a bit for each cell from the bit ``first`` on, 0 for a cell without
-    text, or empty if all have text; known: a table of ``spelling_table``. INOUT out (cells,).
+    text, or empty if all have text; known: a table of ``spelling_table``. OUT out (cells,), in which -2 marks cells to look up.
     """
     texts, begins, table, ends, lengths, code_of = known[4:]
     mask, unknown = np.uint64(len(table) - 1), False

@@ -68,6 +68,7 @@ class Texts:
         """Return the three arrays of ``find_distinct``'s table, each text's first row, and the number of each cell's text."""
         firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         count, slots = -1, 256
+        # Zeros, not what memory held before, which may be of records: a model keeps some of these tables
         while count < 0:  # few texts have a table that stays in the first cache
             slots *= 8
             table, lengths = np.full(slots, -1, dtype=np.int32), np.zeros(slots, dtype=np.int32)

@@ -236,8 +236,8 @@ class Schema:
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
         """Guess a schema from records, for exploration only.
 
-        The ranges, values and classes are read off the records. No guarantee holds for a fit with this schema until the data
-        owner replaces or confirms each entry.
+        The ranges, values and classes are read off the records, by the rule of ``hedgerow schema init``. No guarantee holds for
+        a fit with this schema until the data owner replaces or confirms each entry.
 
         Parameters
         ----------

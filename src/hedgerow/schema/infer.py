@@ -255,8 +255,8 @@ def guess_feature(column: Column, max_categories: int) -> Feature:
     """Return the entry that a column suggests.
 
     Numbers give their range, of whole numbers if all are whole. Truth values and words for them give ``Boolean``. Dates give
-    their range. One in ten cells of a range may be something else, which is read as missing. Otherwise the entry is the sorted
-    values, at most the ``max_categories`` most frequent ones.
+    their range. Some cells of a range may be something else (``_are_markers``), which is read as missing. Otherwise the entry
+    is the sorted values, at most the ``max_categories`` most frequent ones.
     """
     codes = codes_as_text(column)
     frequent = sorted(text for text, _ in codes.most_common(max_categories))

@@ -117,6 +117,7 @@ class Pairs:
 
     @lazy
     def order(self) -> Integers:
+        """All features, (features,), those in ``by`` first."""
         return np.array([*self.by, *np.setdiff1d(np.arange(len(self.offsets) - 1), self.by)], dtype=np.int64)
 
     @lazy

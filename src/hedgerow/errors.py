@@ -116,6 +116,6 @@ def shown(value: object) -> str:
 
 
 def require(is_right: object, what: str, value: object, rule: str) -> None:
-    """Raise SchemaError unless a public value is right: what it is, and what it must be."""
+    """Raise SchemaError unless ``is_right``; the message states the public value and the rule that it breaks."""
     if not is_right:
         raise SchemaError(f"{what} is {shown(value)}, but it must be {rule}.")

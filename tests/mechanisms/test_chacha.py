@@ -54,23 +54,23 @@ def test_reference_cipher_follows_the_rfc_too():
 @settings(max_examples=20, deadline=None)
 def test_words_follow_the_reference(key, stream):
     state, words = kernels.open_stream(key, stream), Words(key, stream)
-    assert [int(kernels.next_word(state)) for _ in range(300)] == [words.next() for _ in range(300)]
+    assert [int(kernels.next_word(state)) for _ in range(20)] == [words.next() for _ in range(20)]
 
 
-@given(st.lists(st.integers(0, 400), max_size=30))
+@given(st.lists(st.integers(0, 100), max_size=30))
 @settings(max_examples=50, deadline=None)
 def test_word_at_is_the_sequential_word_in_any_order(rows):
     sequential = kernels.open_stream(KEY, 7)
-    expected = [int(kernels.next_word(sequential)) for _ in range(401)]
+    expected = [int(kernels.next_word(sequential)) for _ in range(101)]
     state = kernels.open_stream(KEY, 7)
     assert [int(kernels.word_at(state, row)) for row in rows] == [expected[row] for row in rows]
 
 
-@given(st.lists(st.one_of(st.none(), st.integers(0, 300)), max_size=30))
+@given(st.lists(st.one_of(st.none(), st.integers(0, 40)), max_size=30))
 @settings(max_examples=50, deadline=None)
 def test_word_at_sets_the_place_where_next_word_reads_on(steps):
     sequential = kernels.open_stream(KEY, 7)
-    expected = [int(kernels.next_word(sequential)) for _ in range(340)]
+    expected = [int(kernels.next_word(sequential)) for _ in range(80)]
     state, place = kernels.open_stream(KEY, 7), 0
     for row in steps:
         place = place if row is None else row
@@ -105,10 +105,10 @@ def test_counter_carries_into_its_upper_word(upper):
     assert words[8] == after[1] << 32 | after[0]
 
 
-def test_an_opened_stream_is_the_ciphers_input_before_empty_blocks():
+def test_an_opened_stream_is_the_ciphers_input_before_an_empty_block():
     state = kernels.open_stream(KEY, 3 | 4 << 32)
     start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", KEY), 0, 0, 3, 4]
-    assert state.tolist() == [*start, *[0] * 16 * kernels.LANES, 16 * kernels.LANES]
+    assert state.tolist() == [*start, *[0] * 16, 16]
     assert state.dtype == np.uint32
 
 

@@ -7,6 +7,8 @@ It follows Canonne, Kamath and Steinke 2020 (algorithms 1 and 2) and Karney 2016
 import struct
 from fractions import Fraction
 
+import numpy as np
+
 from hedgerow.mechanisms import kernels
 
 MASK = 2**32 - 1
@@ -53,16 +55,17 @@ class Words:
 def words_used(state: kernels.Stream) -> int:
     """How many words a kernel has read from a stream that was opened at its beginning."""
     blocks = int(state[12]) | int(state[13]) << 32
-    return 8 * blocks - (16 * kernels.LANES - int(state[kernels.POSITION])) // 2
+    return 8 * blocks - (16 - int(state[kernels.POSITION])) // 2
 
 
 def stream_of(*words: int) -> kernels.Stream:
-    """A stream whose next words (at most eight) are the given ones, the last of the last block that was computed."""
+    """A stream whose next words (at most eight) are the given ones."""
     state = kernels.open_stream(bytes(32), 0)
-    block = state[kernels.OUTPUT + kernels.LANES - 1 : kernels.POSITION : kernels.LANES]
-    for place, word in enumerate(words, 8 - len(words)):
-        block[2 * place : 2 * place + 2] = word & MASK, word >> 32
-    state[kernels.POSITION] -= 2 * len(words)
+    place = 8 - len(words)
+    for i, word in enumerate(words):
+        state[kernels.OUTPUT + 2 * (place + i)] = word & MASK
+        state[kernels.OUTPUT + 2 * (place + i) + 1] = word >> 32
+    state[kernels.POSITION] = np.uint32(2 * place)
     return state
 
 

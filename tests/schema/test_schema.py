@@ -160,8 +160,8 @@ def test_inference_taints_until_the_owner_speaks():
         (np.array(["true", True, None], dtype=object), Boolean(origin="inferred")),
         (np.array(["true", 0, None], dtype=object), Categorical([0, 1], origin="inferred")),
         (np.array([*map(str, range(30)), "N/A", "N/A", "5", "4"]), Integer(0, 29, origin="inferred")),
-        (np.array([*map(str, range(20)), "N/A", "N/A", "5", "4"]), Integer(0, 19, origin="inferred")),
-        (np.array([*map(str, range(9)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
+        (np.array([*map(str, range(16)), "N/A", "N/A", "5", "4"]), Integer(0, 15, origin="inferred")),
+        (np.array([*map(str, range(15)), "N/A", "N/A", "5", "4"]), Categorical([4, 5, "N/A"], origin="inferred")),
     ],
 )
 def test_guesses(column, entry):

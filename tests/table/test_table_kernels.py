@@ -273,11 +273,11 @@ def test_pairs_of_many_records_are_those_of_their_tiles():
     assert out[:, 3:, 0].ravel().tolist() == np.bincount(codes[:, 0] * 3 + codes[:, 1], minlength=9).tolist()
 
 
-@pytest.mark.parametrize("ordered", [True, False])
-def test_one_side_of_the_last_cut_is_added_up_in_tiles_of_many_records(ordered):
+@pytest.mark.parametrize("sides", [[0, 1], [1, 0]])
+def test_one_side_of_the_last_cut_is_added_up_in_tiles_of_many_records(sides):
     codes = np.random.default_rng(0).integers(0, 2, (2 * kernels.TILE + 5, 2)).astype(np.uint8)
     part, packed = np.zeros(len(codes), dtype=np.uint32), np.zeros((1, 4, 1), dtype=np.int64)
-    cut, side, row = np.array([0]), np.array([[0, 1] if ordered else [1, 0]]), np.zeros(1, dtype=np.int64)
+    cut, side, row = np.array([0]), np.array([sides]), np.zeros(1, dtype=np.int64)
     none, of = (np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 1), np.array([0, 2, 4])
     kernels.pack(codes, np.ones((len(codes), 1)), 1, of, cut, side, 1, *none, part, row, packed)
     kept = codes[side[0][codes[:, 0]] == 1]

@@ -90,10 +90,10 @@ def group_codes(possible, mass, least, offsets, numeric, sizes, group, n_groups)
     for cell in range(len(possible)):
         for j in range(len(numeric)):
             first, last, total, many = offsets[j], offsets[j + 1] - 1, 0.0, 0
-            alike = cell > 0
+            is_same = cell > 0  # if the cell before has the same codes, it has the same groups
             for code in range(np.uint64(first), np.uint64(last + 1)):
-                alike &= possible[cell, code] == possible[cell - 1, code]
-            if alike:
+                is_same &= possible[cell, code] == possible[cell - 1, code]
+            if is_same:
                 for number in range(len(sizes)):
                     n_groups[number, cell, j] = n_groups[number, cell - 1, j]
                     for code in range(np.uint64(first), np.uint64(last + 1)):
@@ -226,9 +226,9 @@ def residual_channels(margins, labels, expected, clip, cap, unit, constant, out)
 def add_term(codes, by, side, feature, votes, part, margins):
     """Add votes[cell, code of feature[cell]] to every record's margins.
 
-    A record's cell is ``part`` with the binary digits side[c, code of by[c]] appended.
+    A record's cell is ``part`` with the binary digits side[c, code of by[c]] appended; ``by`` is empty if ``part`` has the cells.
     IN codes (records, features), by (cuts,), side (cuts, codes) of 0 and 1, feature (cells,), votes (cells, codes, columns).
-    INOUT part (records,), unsigned: then the cell; margins (records, columns).
+    INOUT part (records,), unsigned, which becomes the cell; margins (records, columns).
     """
     columns = np.uint64(margins.shape[1])
     if len(feature) == 1 and columns == 1:  # the most frequent shape, which this makes twice as fast

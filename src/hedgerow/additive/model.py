@@ -33,7 +33,7 @@ from hedgerow.trees import Forest
 OF_START = "init_"  # prefix of the names of an init model's arrays
 SIDES = "sides"  # array: the side of each code of a cut's feature; missing if every cut is at one code
 OF_CELLS = "features"  # array: the measured feature of each cell of all terms; missing if all cells of a term have the same one
-COUNT_WEIGHT = "count_weight"  # array of a regressor: c of ``Squared`` in 1/1000
+COUNT_WEIGHT = "count_weight"  # array of a regressor: c of ``Squared``, in thousandths
 LOG_LINK = "log_link"  # array of a model whose link was chosen from the released outcomes: 1 if it is the log link
 
 

@@ -158,7 +158,7 @@ CHANCE = 0.002  # the probability that noise alone makes any bin of a histogram 
 MIN_MERGED_BINS = 4  # merging stops at so many bins
 BELOW = 0.1  # bins are merged while more records than this share of those in significant bins are in the others
 LAW_DEVIATIONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # standard deviations of the normal laws of ``laws``, in bins
-# The log likelihood ratio to no records below which no record is significant; also the penalty of each significant bin
+# The log likelihood, minus that of no records, from which records are significant; each significant bin subtracts as much
 EVIDENCE = 2.0
 # The smallest clip, over the root mean square: less gains little if the histogram is right, and ruins a fit if it is wrong
 MIN_CLIP = 0.7
@@ -342,15 +342,15 @@ class Spread:
     @classmethod
     def of(cls, rule: Counts, released: Integers, noise: Noise) -> Spread:
         """Return the estimate from released counts with this noise."""
-        # Outcomes are estimated by ``laws``, unless significant bins hold most records and are likelier. Other histograms have
-        # neighboring bins merged until most records are in significant bins.
+        # Outcomes are estimated by ``laws``, unless significant bins hold most records and have a higher likelihood. In other
+        # histograms neighboring bins are merged until most records are in significant bins.
         merge, edges = 1, np.array(rule.edges)
         if not rule.residuals:
             by_laws, evidence = expected_by_laws(released, noise)
-            alone = np.where(released > noise.quantile(CHANCE / len(released)), released, 0)
+            significant = np.where(released > noise.quantile(CHANCE / len(released)), released, 0)
             of_bins = 0.0
-            if 2 * alone.sum() > released.sum():
-                of_bins = float(log_likelihood(alone, released, noise)) - EVIDENCE * np.count_nonzero(alone)
+            if 2 * significant.sum() > released.sum():
+                of_bins = float(log_likelihood(significant, released, noise)) - EVIDENCE * np.count_nonzero(significant)
             if evidence > max(of_bins, EVIDENCE):
                 return cls(edges, by_laws, float(by_laws.sum()))
         while True:
@@ -364,7 +364,7 @@ class Spread:
                 break
             merge *= 2
         if not rule.residuals and len(starts) <= MIN_MERGED_BINS:
-            return cls(edges, alone, float(alone.sum())) if of_bins > EVIDENCE else cls(edges, by_laws, 0.0)
+            return cls(edges, significant, float(significant.sum())) if of_bins > EVIDENCE else cls(edges, by_laws, 0.0)
         ends, total = np.append(edges[starts], edges[-1]), noise.deviation * math.sqrt(len(released))
         held = np.where(clear, counts, 0)
         if kept <= 0:

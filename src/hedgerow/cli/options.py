@@ -103,7 +103,7 @@ def _memory(value: str) -> int:
 
 def _separator(value: str) -> str:
     character = "\t" if value == "\\t" else value
-    COMMAS.replaced(character)
+    COMMAS.replaced(character)  # raises SchemaError if it is wrong
     return character
 
 

@@ -219,10 +219,10 @@ class Queryable:
 
         ``votes`` are first added to the margins, in the same scan of the records. ``splits`` are further candidates, public or
         released. With ``bins`` it answers about groups of the codes of one feature in each cell, and accepts no splits. With
-        ``pairs`` it only selects one of these. A ``whole`` round answers about all records together. Both accept no splits and no
-        cuts. With ``halvings`` it reads only the records of that ``draw_sample``, and their margins. ``before`` is the round of
-        the same rule and records with all cuts except the last, after which no code or margin changed. Then only one side of the
-        last cut is added up, and the other side is the difference.
+        ``pairs`` it answers ``select_pair`` alone. A ``whole`` round answers about all records together. These two accept no
+        splits and no cuts. With ``halvings`` it reads only the records of that ``draw_sample``, and their margins. ``before`` is
+        the round of the same rule and records with all cuts except the last, after which no code or margin changed. Then only one
+        side of the last cut is added up, and the other side is the difference.
         """
         if (whole and cuts) or ((whole or bins is not None) and splits is not None):
             raise ConfigurationError("a whole round takes no cuts; neither it nor a round with bins takes splits.")
@@ -240,7 +240,7 @@ class Queryable:
                 copies = (frozen_copy(each, np.int64) for each in (pairs.first, pairs.second, pairs.offsets))
                 pairs = Pairs(tuple(pairs.by), *copies)
             check_cuts(cuts, splits, table.offsets, bins, pairs)
-            groups = None if splits is None else splits.groups
+            groups, draw = None if splits is None else splits.groups, (self._charge, self._randomness)
             side = cuts[-1].smaller_side if before is not None and cuts else None
             layout = Layout(cells_of(cuts), groups, whole=whole, bins=bins, side=side, pairs=pairs)
             with self._scan_of_records() if votes is None else self._change_of_records():
@@ -256,17 +256,15 @@ class Queryable:
                     if votes is not None:
                         table.update_margins(votes)
                     none = np.zeros((1, 1, int(offsets[-1]), rule.channels), dtype=np.int64)
-                    draw, ask = (self._charge, self._randomness), table.noisy_sums
-                    return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=ask)
+                    return OwnersRound(rule, none, offsets, splits, *draw, _layout=layout, _ask=table.noisy_sums)
                 sums = table.answer(Sums(rule, votes, layout))
-            if before is not None and side is not None:  # of each cell one half; the other is the difference
-                one, sums = sums, np.empty((len(sums), 2, *sums.shape[1:]), dtype=np.int64)
-                sums[:, side] = one
-                np.subtract(before._sums[:, 0], one, out=sums[:, 1 - side])
+            if before is not None and side is not None:
+                of_side, sums = sums, np.empty((len(sums), 2, *sums.shape[1:]), dtype=np.int64)
+                sums[:, side] = of_side
+                np.subtract(before._sums[:, 0], of_side, out=sums[:, 1 - side])
             by_cell = sums.reshape(layout.cells.n_cells, -1, *sums.shape[-2:])
             if pairs is None:
                 offsets = layout.offsets(offsets)
-            draw = self._charge, self._randomness
             return Round(rule, by_cell, offsets, splits, *draw, of, tuple(cuts), pairs)
 
     @without_sizes()

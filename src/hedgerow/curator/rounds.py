@@ -17,11 +17,7 @@ from hedgerow.table import CellBins, Cells, ChannelRule, CodeGroups, Layout, Pai
 
 
 def check_cuts(
-    cuts: Sequence[Cut],
-    splits: Splits | None,
-    offsets: npt.NDArray[np.int64],
-    bins: CellBins | None,
-    pairs: Pairs | None,
+    cuts: Sequence[Cut], splits: Splits | None, offsets: Integers, bins: CellBins | None, pairs: Pairs | None
 ) -> None:
     codes = np.diff(offsets).tolist()
     sound = bins is None or (
@@ -39,17 +35,9 @@ def check_cuts(
             sound = sound and 0 <= by < len(codes) and len(group) == codes[by]
             sound = sound and set(group.tolist()) == set(range(int(group.max()) + 1))
     if pairs is not None:
-        sound = (
-            sound
-            and np.array_equal(pairs.offsets, offsets)
-            and pairs.first.shape == pairs.second.shape == (sum(codes),)
-        )
-        sound = (
-            sound
-            and len(set(pairs.by)) == len(pairs.by) > 0
-            and set(pairs.by) <= set(range(len(codes)))
-            and len(codes) > 1
-        )
+        sound = sound and np.array_equal(pairs.offsets, offsets) and len(codes) > 1
+        sound = sound and pairs.first.shape == pairs.second.shape == (sum(codes),)
+        sound = sound and len(set(pairs.by)) == len(pairs.by) > 0 and set(pairs.by) <= set(range(len(codes)))
     if not sound:
         raise ConfigurationError("cuts or bins read other features or codes, or have one side; build them anew.")
 
@@ -79,7 +67,7 @@ class Cut:
 
     @property
     def smaller_side(self) -> int:
-        """The side of fewer codes."""
+        """The side with fewer codes."""
         return int(2 * self.side.sum() <= len(self.side))
 
 
@@ -93,7 +81,7 @@ def cells_of(cuts: Sequence[Cut]) -> Cells:
 
 
 def cut_scores(sums: Integers, offsets: Integers, ordered: Truth) -> Integers:
-    """Return, of sums (cells, codes, channels), the absolute ones added over both sides of a cut at each code, (codes,)."""
+    """Return the score of the cut at each code, (codes,), by ``add_cut_scores``, from sums (cells, codes, channels)."""
     scores = np.zeros(sums.shape[1], dtype=np.int64)
     kernels.add_cut_scores(np.ascontiguousarray(sums), offsets, ordered, scores)
     return scores

@@ -38,7 +38,7 @@ def changed() -> EngineError:
 
 
 def encoded(reading: Reading, block: Block, check: Checksum, persons: PersonIds | None) -> tuple[Codes, Labels, Ids]:
-    """Return the codes, the classes and the ids, if they are read, of some records, which are added to the checksum.
+    """Return the codes, classes and ids of the records of a block, and add them to the checksum. Without ``persons``: no ids.
 
     A batch whose type cannot hold what the schema declares has cells that cannot be read, as if each had come by itself: what
     the owner declared was checked before, and what a reader inferred of one batch must not end a fit.
@@ -245,7 +245,7 @@ def placed(facts: Sequence[Fact]) -> list[Facts]:
 
 
 def encode(reading: Reading, layout: Layout, key: bytes, persons: PersonIds | None, batches: Iterable[Any]) -> Rows:
-    """Return the tables of one partition as codes, and who they are of if that is asked; a function of its arguments alone."""
+    """Return the rows of one partition, with ids if there are ``persons``; a function of its arguments alone."""
     check = Checksum(key)
     with single():
         made = joined(reading, (encoded(reading, layout.block(batch), check, persons) for batch in batches))
@@ -270,7 +270,7 @@ Counts = tuple[Mapping[float | str, int], ...]  # of each column, and of the lab
 
 @dataclass(frozen=True, eq=False)
 class ValueCounts(OneClass):
-    """How many records have each value of some columns. As a reading, it has no codes: only persons are read."""
+    """How many records have each value of some columns. It is also a reading without features: of persons alone."""
 
     columns: tuple[int, ...]  # the features that are counted
     with_labels: bool
@@ -296,7 +296,7 @@ class ValueCounts(OneClass):
         return tuple(Counter(first) + Counter(second) for first, second in zip(one, other, strict=True))
 
     def of_blocks(self, blocks: Iterable[Block], persons: PersonIds | None, bits: Bits | None) -> tuple[Counts, bytes]:
-        """Return the counts of the records whose bits are set, or of all, and the checksum by which ``encode`` knows these."""
+        """Return the counts of records whose bits are set, and the checksum of ``encode``. Without bits: of all, no checksum."""
         total, check, stop = self.nothing, Checksum(b"" if persons is None else persons.key), 0
         for block in blocks:
             start, stop, counted = stop, stop + len(block.y), None
@@ -312,7 +312,7 @@ class ValueCounts(OneClass):
 def value_counts(
     asked: ValueCounts, layout: Layout, persons: PersonIds | None, mine: Chosen | None, batches: Iterable[Any]
 ) -> Counts:
-    """Return how many of a partition's records have each value, of those that count; all do where nothing is ``mine``."""
+    """Return how many of a partition's records have each value: of the chosen records in ``mine``, or of all if it is None."""
     with single():
         counts, digest = asked.of_blocks(map(layout.block, batches), persons, None if mine is None else mine.bits)
     if mine is not None and not hmac.compare_digest(digest, mine.facts.digest):

@@ -6,8 +6,7 @@ Coins   each reads whole words and succeeds with an exact probability, never a r
         Steinke, "The discrete Gaussian for differential privacy", 2020, algorithm 1, on dyadic arguments.
 Samplers one call draws for a whole batch of nodes.
 
-``state`` is a stream, (POSITION + 1,) uint32: what ``open_stream`` returns. ``factor`` and ``bits`` are the rate
-factor / 2**bits.
+``state`` is a stream: what ``open_stream`` returns, (33,) uint32. ``factor`` and ``bits`` are the rate factor / 2**bits.
 
 A kernel keeps its compiled form on disk and notices a change of its own file only. So no kernel of this library calls
 one of another file (a test holds this), and this file is one.
@@ -28,9 +27,8 @@ from hedgerow.arrays import compiled as compiled_with_arrays
 
 DIGIT = 20  # bits of the second factor that one coin of bernoulli_exp_product handles
 FACTOR_BITS = 43  # bits of the first factor: FACTOR_BITS + DIGIT = 63 keeps every product in an int64
-LANES = 16  # blocks that are computed at once, in the lanes of vector registers
-OUTPUT = 16  # where these blocks stand, behind the cipher's 16 input words: the first word of each block, then the second of each
-POSITION = OUTPUT + 16 * LANES  # where the number of used words of these blocks stands
+OUTPUT = 16  # where the current block stands, behind the cipher's 16 input words
+POSITION = 32  # where the number of used words of that block stands
 CONSTANTS = np.frombuffer(b"expand 32-byte k", dtype="<u4")
 # Without numba's reference counts: two atomic changes for each call of a kernel that reads the state took most of the time.
 compiled = partial(compiled_with_arrays, _nrt=False)
@@ -45,7 +43,7 @@ def open_stream(key: bytes, stream: int) -> Stream:
     state[4:12] = np.frombuffer(key, dtype="<u4")
     state[14] = stream & 0xFFFFFFFF
     state[15] = stream >> 32
-    state[POSITION] = 16 * LANES
+    state[POSITION] = 16
     return state
 
 
@@ -68,57 +66,37 @@ def _quarter_round(a, b, c, d):
 
 
 @compiled
-def _double_round(block):
-    x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15 = block
-    x0, x4, x8, x12 = _quarter_round(x0, x4, x8, x12)
-    x1, x5, x9, x13 = _quarter_round(x1, x5, x9, x13)
-    x2, x6, x10, x14 = _quarter_round(x2, x6, x10, x14)
-    x3, x7, x11, x15 = _quarter_round(x3, x7, x11, x15)
-    x0, x5, x10, x15 = _quarter_round(x0, x5, x10, x15)
-    x1, x6, x11, x12 = _quarter_round(x1, x6, x11, x12)
-    x2, x7, x8, x13 = _quarter_round(x2, x7, x8, x13)
-    x3, x4, x9, x14 = _quarter_round(x3, x4, x9, x14)
-    return x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15
-
-
-@compiled
-def _write_four(state, place, a, b, c, d):
-    one, two, three = np.uint64(LANES), np.uint64(2 * LANES), np.uint64(3 * LANES)
-    state[place], state[place + one], state[place + two], state[place + three] = a, b, c, d
-
-
-@compiled
 def _refill(state):
-    """Compute the next blocks and advance the counter.  INOUT state."""
-    # Rounds and words are written out, so that the loop over lanes becomes one of vector instructions, many times as fast.
-    counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
-    first = state[0], state[1], state[2], state[3], state[4], state[5]
-    second = state[6], state[7], state[8], state[9], state[10], state[11]
-    stream, place = (state[14], state[15]), np.uint64(OUTPUT)
-    for _ in range(LANES):
-        x = (*first, *second, np.uint32(counter & np.uint64(0xFFFFFFFF)), np.uint32(counter >> np.uint64(32)), *stream)
-        y = _double_round(_double_round(_double_round(_double_round(_double_round(x)))))
-        y = _double_round(_double_round(_double_round(_double_round(_double_round(y)))))
-        _write_four(state, place, y[0] + x[0], y[1] + x[1], y[2] + x[2], y[3] + x[3])
-        _write_four(state, place + np.uint64(4 * LANES), y[4] + x[4], y[5] + x[5], y[6] + x[6], y[7] + x[7])
-        _write_four(state, place + np.uint64(8 * LANES), y[8] + x[8], y[9] + x[9], y[10] + x[10], y[11] + x[11])
-        _write_four(state, place + np.uint64(12 * LANES), y[12] + x[12], y[13] + x[13], y[14] + x[14], y[15] + x[15])
-        place += np.uint64(1)
-        counter += np.uint64(1)
-    state[12] = np.uint32(counter & np.uint64(0xFFFFFFFF))
-    state[13] = np.uint32(counter >> np.uint64(32))
+    """Compute the next block and advance the counter.  INOUT state."""
+    x0, x1, x2, x3, x4, x5, x6, x7 = state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7]
+    x8, x9, x10, x11 = state[8], state[9], state[10], state[11]
+    x12, x13, x14, x15 = state[12], state[13], state[14], state[15]
+    for _ in range(10):
+        x0, x4, x8, x12 = _quarter_round(x0, x4, x8, x12)
+        x1, x5, x9, x13 = _quarter_round(x1, x5, x9, x13)
+        x2, x6, x10, x14 = _quarter_round(x2, x6, x10, x14)
+        x3, x7, x11, x15 = _quarter_round(x3, x7, x11, x15)
+        x0, x5, x10, x15 = _quarter_round(x0, x5, x10, x15)
+        x1, x6, x11, x12 = _quarter_round(x1, x6, x11, x12)
+        x2, x7, x8, x13 = _quarter_round(x2, x7, x8, x13)
+        x3, x4, x9, x14 = _quarter_round(x3, x4, x9, x14)
+    rounds = (x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15)
+    for i in range(16):
+        state[OUTPUT + i] = np.uint32(rounds[i] + state[i])
+    state[12] = np.uint32(state[12] + np.uint32(1))
+    if state[12] == 0:
+        state[13] = np.uint32(state[13] + np.uint32(1))
     state[POSITION] = np.uint32(0)
 
 
 @compiled
 def next_word(state):
     """Return the next 64 random bits of the stream.  INOUT state."""
-    if state[POSITION] >= 16 * LANES:
+    if state[POSITION] >= 16:
         _refill(state)
     position = state[POSITION]
     state[POSITION] = np.uint32(position + 2)
-    place = OUTPUT + LANES * (position & 15) + (position >> 4)
-    return np.uint64(state[place]) | (np.uint64(state[place + LANES]) << np.uint64(32))
+    return np.uint64(state[OUTPUT + position]) | (np.uint64(state[OUTPUT + position + 1]) << np.uint64(32))
 
 
 @compiled
@@ -129,13 +107,11 @@ def word_at(state, row):
     """
     block = np.uint64(row) >> np.uint64(3)
     counter = np.uint64(state[12]) | (np.uint64(state[13]) << np.uint64(32))
-    lane = block + np.uint64(LANES) - counter
-    if state[POSITION] >= 16 * LANES or lane >= np.uint64(LANES):
+    if state[POSITION] >= 16 or counter != block + np.uint64(1):
         state[12] = np.uint32(block & np.uint64(0xFFFFFFFF))
         state[13] = np.uint32(block >> np.uint64(32))
         _refill(state)
-        lane = np.uint64(0)
-    state[POSITION] = np.uint32(np.uint64(16) * lane + np.uint64(2) * (np.uint64(row) & np.uint64(7)))
+    state[POSITION] = np.uint32(2 * (np.uint64(row) & np.uint64(7)))
     return next_word(state)
 
 

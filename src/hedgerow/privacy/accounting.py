@@ -383,7 +383,7 @@ def concentrated_rho(epsilon: float, delta: float) -> float:
 
 
 def _sum(a: Fraction, b: Fraction) -> Fraction:
-    return a + b if a and b else a or b  # fractions are slow
+    return a + b if a and b else a or b  # sums of fractions are slow, and many are with zero
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ class Rule:
     """How the cells of a column are read: ``one`` reads a single cell, and the others read many at once with the same result.
 
     ``texts`` reads text, and ``numbers`` reads machine numbers; by default each distinct one is read once. ``floats``: numbers
-    among objects are read as float64. ``known`` returns a table of ``spelling_table``, whose codes are results.
+    among objects are read as float64. ``known`` returns a table of ``spelling_table`` with the results of likely texts.
     """
 
     def __init__(

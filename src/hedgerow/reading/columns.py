@@ -138,9 +138,8 @@ def arrow_column(column: Any) -> Column:
         return Column(count, arrays, "numbers", objects if types.is_integer(kind) else None)
     if is_any("string", "large_string", "string_view"):
         return Column(count, lambda start, stop: arrow_texts(block(start, stop)))
-    if is_any(
-        "binary", "large_binary", "binary_view", "fixed_size_binary", "null", "decimal"
-    ):  # decimals keep their values
+    # As Python objects, decimals keep their values
+    if is_any("binary", "large_binary", "binary_view", "fixed_size_binary", "null", "decimal"):
         return Column(count, objects, "numbers" if types.is_decimal(kind) else "anything")
     if types.is_dictionary(kind):
         try:

@@ -131,7 +131,7 @@ class DateFormat:
         is_format = len(parts) == len(fields) + 1 and "".join(fields) in ("%d%m", "%H%M%d%m", "%H%M%S%d%m")
         rule = "a short text with %d, %m and one of %Y and %y, perhaps with %H and %M, and then %S, such as '%d.%m.%Y'"
         require(is_format, "date_format", self.text, rule)
-        rule = "one that reads 2004-05-06 as ISO 8601 does, as such text is read in any case"
+        rule = "one that reads 2004-05-06 as ISO 8601 does, because such text is always read so"
         require(self.moment("2004-05-06") in (None, datetime(2004, 5, 6)), "date_format", self.text, rule)
 
     @lazy

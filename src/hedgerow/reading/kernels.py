@@ -17,7 +17,7 @@ BELOW_EXACT = np.uint64(2**53)  # integers up to here are exact in float64
 EIGHT_MORE = np.uint64(10**11)  # integers below here have room for eight digits more
 FACTOR = 0x9E3779B97F4A7C15  # odd, with no pattern in its bits
 WORD = np.uint64(8)  # bytes that are read at once, the first as the lowest
-LAST = np.uint64(1 << 56)  # from here on a word's last byte is not zero, as that of known text, whose length it tells
+LAST = np.uint64(1 << 56)  # the least word whose last byte is not zero; known text has no zero byte at its end
 ASCII, FLOAT, KNOWN = 1, 2, 3  # in place of the address of an object's type
 ONES, HIGH = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)  # in each byte of a word
 DIGITS = np.uint64(0x3030303030303030)  # eight zeros as text
@@ -186,7 +186,7 @@ def find_distinct(data, starts, stops, table, words, lengths, firsts, places):
 
 @intrinsic
 def _pointer(context, address):
-    """Return an address, which must be in an object that is held, as what ``carray`` takes."""
+    """Return an address as a pointer for ``carray``. The caller holds the object at that address."""
 
     def cast(context, builder, signature, given):
         return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
@@ -196,10 +196,11 @@ def _pointer(context, address):
 
 @compiled
 def look_up(data, starts, stops, valid, first, known, missing, out):
-    """Replace each -2 by the code of the text if it is known byte by byte, else -1; return whether there is such another text.
+    """Replace each -2 in ``out`` by the code of the cell's text, or by -1 if that is unknown. Return whether any is unknown.
 
-    IN data (bytes,), starts stops (cells,); valid (bytes,): none, or a bit for each cell from the bit ``first`` on, 0 for one
-    without text; known: a table of ``spelling_table``; missing: the code of all cells without text. OUT out (cells,).
+    Cells without text get the code ``missing``. Texts are compared byte by byte.
+    IN data (bytes,), starts stops (cells,); valid (bytes,): a bit for each cell from the bit ``first`` on, 0 for a cell without
+    text, or empty if all have text; known: a table of ``spelling_table``. OUT out (cells,), in which -2 marks cells to look up.
     """
     texts, begins, table, ends, lengths, code_of = known[4:]
     mask, unknown = np.uint64(len(table) - 1), False
@@ -223,9 +224,10 @@ def look_up(data, starts, stops, valid, first, known, missing, out):
 
 @compiled
 def look_up_chunks(chunks, none, known, missing, out):
-    """Do what ``look_up`` does for all cells of chunks of Arrow's text, where they are in memory.
+    """Write the codes of all cells of Arrow's chunks, read in their own memory, as ``look_up`` does; return the same.
 
-    IN chunks (chunks, 7): those of ``ArrowTexts``; none (0,): of the type of their offsets; known, missing. OUT out (cells,).
+    IN chunks (chunks, 7): ``ArrowTexts.chunks``; none (0,): an array of the type of their offsets; known, missing as of
+    ``look_up``. OUT out (cells,).
     """
     words, codes, factor, shift = known[:4]
     unknown, last = False, np.uint64(0)
@@ -240,7 +242,7 @@ def look_up_chunks(chunks, none, known, missing, out):
             head += np.uint64(1)
         unknown |= look_up(data, offsets[:head], offsets[1:], valid, first, known, missing, own)
         start = np.int64(offsets[head])
-        for row in range(head, np.uint64(len(own))):  # short texts without a branch, and all others afterwards
+        for row in range(head, np.uint64(len(own))):  # short texts here, without a branch; all others below
             stop, code = np.int64(offsets[row + np.uint64(1)]), np.int32(-2)
             length, word = np.uint64(stop - start), _word(data, np.uint64(stop) - WORD)
             is_short = (length - np.uint64(1) < WORD) & (word >= LAST)
@@ -257,18 +259,19 @@ def look_up_chunks(chunks, none, known, missing, out):
 
 @compiled
 def _memory(address):
-    """Return the eight bytes at an address, which must be those of an object that is held."""
+    """Return the eight bytes at an address in an object that the caller holds."""
     return carray(_pointer(address), (1,), np.uint64)[0]
 
 
 @partial(compiled, nogil=False)  # with the interpreter lock, no thread lets an object go in the meantime
 def read_objects(objects, layout, words, codes, factor, shift, kinds, numbers, rows, starts, stops, data):
-    """Read floats and text of ASCII where Python keeps them; return how many texts are known, how many are not, and their bytes.
+    """Read floats and text of ASCII where Python keeps them.
 
+    Return the number of known texts, the number of other texts, and the number of bytes of the latter.
     IN objects (cells,): addresses, 0 for none; layout: that of ``text_cells.layout``; words codes (slots,), factor, shift: the
     short texts of ``spelling_table``. OUT kinds (cells,): ``FLOAT``, ``KNOWN``, ``ASCII`` or the address of the object's type;
-    numbers (cells,): the bits of floats, the codes of known texts; rows starts stops (cells,): of each other text, one after
-    another, its row and its place in data; data (bytes,): as much text as it holds.
+    numbers (cells,): the bits of floats, the codes of known texts; rows starts stops (cells,): first the rows of the other texts
+    and their places in data; data (bytes,): these texts, as many as it has room for.
     """
     of_float, of_text, head, state, flags, first = layout
     known, others, size, room = 0, np.uint64(0), np.uint64(0), np.uint64(len(data))

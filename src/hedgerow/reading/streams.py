@@ -50,7 +50,7 @@ class Layout:
         columns = as_columns(batch)
         if lacking := [name for name in self.others if name not in columns]:
             raise SchemaError(
-                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Name columns of theirs."
+                f"the records have no column {listed(lacking)}, which label=, group= or drop= names. Pass names of their columns."
             )
         others = {*self.others, *self.ignored}
         X = {name: column for name, column in columns.items() if name not in others}
@@ -231,7 +231,7 @@ class Batches:
         self._given = given
         self.again = not (isinstance(given, Iterator) or _is_arrow(given, "RecordBatchReader"))
         self._opened = False
-        self._waiting: Iterator[Mapping[str, Any]] | None = None  # those that a check opened
+        self._waiting: Iterator[Mapping[str, Any]] | None = None  # what ``check`` opened, until it is read
 
     def check(self, features: Mapping[str, Declared], labels: Declared, layout: Layout) -> None:
         """Raise SchemaError unless the first batch has the schema's columns, ConfigurationError where there is no record.

@@ -42,8 +42,8 @@ LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum by
 class FileForm:
     """How files are read.
 
-    CSV has a character between cells, and is in UTF-8 or an encoding of a byte for each character, in which ASCII bytes are
-    ASCII characters. Of Parquet, text of ``categories`` is read as numbers of distinct texts.
+    CSV has one character between cells, and its encoding is UTF-8 or a single-byte encoding that extends ASCII. Text columns
+    of Parquet in ``categories`` are read as numbers of distinct texts.
     """
 
     separator: str = ","

@@ -31,7 +31,7 @@ class Texts:
 
     dtype = np.dtype(object)
     ndim = 1
-    places: Any  # the bytes, and where texts begin and end
+    places: Any  # the bytes of all texts (bytes,), and where each begins and ends (cells,); it begins at -1 if there is none
     results: tuple[Any, Any] = (None, None)  # of a dictionary: the last function that read its values, and its result
 
     def __init__(self, data: Bytes, starts: Array, stops: Array, decode: Decode = REPLACING) -> None:
@@ -65,9 +65,10 @@ class Texts:
         return self.astype(object if dtype is None else dtype)
 
     def table(self) -> tuple[Array, ...]:
-        """Return the table in which ``find_distinct`` finds each text, the row of the first cell of each, and its places."""
+        """Return the three arrays of ``find_distinct``'s table, each text's first row, and the number of each cell's text."""
         firsts, places = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
         count, slots = -1, 256
+        # Zeros, not what memory held before, which may be of records: a model keeps some of these tables
         while count < 0:  # few texts have a table that stays in the first cache
             slots *= 8
             table, lengths = np.full(slots, -1, dtype=np.int32), np.zeros(slots, dtype=np.int32)
@@ -86,7 +87,7 @@ class Texts:
         return read(cells)[places]
 
     def known_codes(self, known: tuple[Any, ...], missing: int) -> tuple[Array, bool]:
-        """Return the codes of known texts, and whether there are others, whose code is -1."""
+        """Return the code of each cell, -1 for an unknown text, and whether there are unknown texts."""
         out = np.full(len(self), -2, dtype=np.int32)
         return out, look_up(*self.places, NO_TEXTS.places[0], 0, known, missing, out)
 
@@ -132,7 +133,7 @@ class CodedTexts(Texts):
 
 
 class ArrowTexts(Texts):
-    """Text of Arrow's chunks, whose offsets have 32 or 64 bits: looked up where it is, and joined for other readers."""
+    """Text in chunks of Arrow, with offsets of 64 bits if ``wide``, else 32. Known text is looked up there; others are joined."""
 
     def __init__(self, chunks: Sequence[Any], wide: bool) -> None:
         self.arrays, self.decode, self.offsets = chunks, REPLACING, np.dtype(np.int64 if wide else np.int32)
@@ -143,7 +144,6 @@ class ArrowTexts(Texts):
 
         if not len(self):
             return NO_TEXTS.places
-
         block = self.arrays[0] if len(self.arrays) == 1 else pyarrow.concat_arrays(self.arrays)
         (_, places, text), first = block.buffers(), block.offset
         offsets = np.frombuffer(places, dtype=self.offsets)[first : first + len(block) + 1]
@@ -154,6 +154,7 @@ class ArrowTexts(Texts):
 
     @lazy
     def chunks(self) -> npt.NDArray[np.uint64]:
+        """(chunks, 7): address and size of text and of validity bits, address of the first offset, first bit, number of cells."""
         rows = []
         for chunk in filter(len, self.arrays):
             (valid, offsets, data), first = chunk.buffers(), chunk.offset
@@ -189,7 +190,11 @@ def joined(cells: Sequence[Any]) -> Texts | None:
 
 
 def spelling_table(known: Mapping[bytes, int]) -> tuple[Any, ...]:
-    """Return texts without a zero byte and their codes as ``look_up`` takes them: those of one to eight bytes, and all."""
+    """Return texts without a zero byte, and their codes, as ``look_up`` and other kernels read them.
+
+    First texts of one to eight bytes as integers, and their codes, (slots,), in the slot (text * factor) >> shift; then of all
+    texts the bytes, where they begin, the table of ``Texts.table``, and their codes.
+    """
     begins = np.cumsum([0, *map(len, known)])
     texts = Texts(np.frombuffer(b"".join([*known, bytes(8)]), dtype=np.uint8), begins[:-1], begins[1:])
     all_codes = np.array([*known.values()], dtype=np.int32)
@@ -240,7 +245,7 @@ def layout() -> tuple[np.uint64, ...]:
 
 
 def read_plain(objects: Array, known: tuple[Any, ...]) -> tuple[Array, Array, int, Array, Texts]:
-    """Return what ``read_objects`` writes: kinds, numbers, how many texts are known, and the rows and the text of others."""
+    """Return what ``read_objects`` finds: kinds, numbers, the number of known texts, and the rows and texts of others."""
     count, size = len(objects), USUAL_BYTES * len(objects)
     kinds, bits = np.empty((2, count), dtype=np.uint64)
     rows, starts, stops = np.empty((3, count), dtype=np.int64)

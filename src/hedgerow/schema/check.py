@@ -209,7 +209,7 @@ class Checker:
     def report(self, place: str, remedy: str, malformed: int = 0) -> SchemaReport:
         """Return the counts and findings; ``malformed`` is the number of records that have no cells at all."""
         findings = [
-            "NO LINE has as many cells as the header. Is there a separator too many, or is another character one?"
+            "NO LINE has as many cells as the header. Has each line an extra separator, or is the separator another one?"
         ]
         if not 0 < self._records <= malformed:
             about = [text for name, tally in self._tallies.items() for text in tally.coverage(f"the column {name!r}")]

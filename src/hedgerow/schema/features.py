@@ -31,7 +31,7 @@ HASH = re.compile("[0-9a-f]{64}")  # the form of ``Certificate.digest``
 def missing_markers(given: Any) -> tuple[str, ...]:
     markers = (given,) if isinstance(given, str) else tuple(given)
     for marker in markers:
-        rule = "text, which also stands for the number that it writes"
+        rule = "text; text of a number also marks that number"
         require(isinstance(marker, str), "a marker of missing cells", marker, rule)
     return markers
 
@@ -55,16 +55,16 @@ class _Entry:
     def __post_init__(self) -> None:
         origin, release, reason = self.origin, self.release, self.reason
         origins = ("given", "inferred", "released")
-        of, rule = "of an entry (of classes: classes_{})", "'given', 'inferred' or 'released'"
-        require(origin in origins, f"the origin {of.format('origin')}", origin, rule)
+        rule = "'given', 'inferred' or 'released'"
+        require(origin in origins, "the origin of an entry (classes_origin for classes)", origin, rule)
         if (origin == "released") != (isinstance(release, str) and HASH.fullmatch(release) is not None):
             raise SchemaError(
-                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but released entries alone "
-                "have the hash of a certificate. Take both from hr.private_schema."
+                f"An entry has the origin {origin!r} and {'no' if release is None else 'a'} release, but an entry has the hash "
+                "of a certificate if and only if it was released. Take both from hr.private_schema."
             )
         rule = f"a text on one line of up to {LONGEST_REASON} characters, such as 'register form 12'"
         is_line = isinstance(reason, str) and reason.strip() and len(reason) <= LONGEST_REASON and reason.isprintable()
-        require(reason is None or is_line, f"the reason {of.format('reason')}", reason, rule)
+        require(reason is None or is_line, "the reason of an entry (classes_reason for classes)", reason, rule)
         object.__setattr__(self, "missing", missing_markers(self.missing))
 
     def entry(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ class Numeric(_Entry):
         return cut < self.high
 
     def end_text(self, end: float) -> str:
-        """Return an end of the range as text."""
+        """Return a number of the range as text."""
         return _short(end)
 
     @property
@@ -324,7 +324,7 @@ Feature = Numeric | Categorical
 def distinct_values(values: Any, noun: str, key_of: Callable[[object], Key] = category_key) -> tuple[Value, ...]:
     plural = "classes" if noun == "class" else f"{noun}s"
     is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | set | frozenset)
-    require(is_list, f"the list of {plural}", values, "a list, in which each has its place in a fixed order")
+    require(is_list, f"the list of {plural}", values, "a list, because codes follow its order")
     seen: dict[Key, Value] = {}
     for given in values:
         value = given.item() if isinstance(given, np.generic) else given

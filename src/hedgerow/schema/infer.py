@@ -85,6 +85,7 @@ class Column:
 
 
 def records_with(cells: Cells, counts: Integers, values: Sequence[Value]) -> Integers:
+    """Return how many records have each value, (values,), from distinct cells and their ``counts``."""
     codes = CategoryReader(values).codes(cells)
     return np.bincount(codes, counts, minlength=len(values) + 2)[: len(values)].astype(np.int64)
 
@@ -141,21 +142,21 @@ def _forms(cells: Cells) -> tuple[Form, ...]:
     if not len(cells) or not (isinstance(cells, Texts) or all(isinstance(cell, str) for cell in cells.tolist())):
         return ()
     sample = cells[:SAMPLE]
-    likely = [form for form in NUMBERS + DATES if _number(_read(sample, form)) >= SHARE * len(sample) / 2]
-    values: dict[Form | None, Floats] = {None: max(numbers(cells), _read(cells, None), key=_number)}
+    likely = [form for form in NUMBERS + DATES if _n_finite(_read(sample, form)) >= SHARE * len(sample) / 2]
+    values: dict[Form | None, Floats] = {None: max(numbers(cells), _read(cells, None), key=_n_finite)}
     values |= {form: _read(cells, form) for form in likely}
-    if max(map(_number, values.values())) < len(cells):
-        amounts = [form for form in AMOUNTS if _number(_read(sample, form)) >= SHARE * len(sample)]
+    if max(map(_n_finite, values.values())) < len(cells):
+        amounts = [form for form in AMOUNTS if _n_finite(_read(sample, form)) >= SHARE * len(sample)]
         values |= {form: _read(cells, form) for form in amounts}
-    most = max(map(_number, values.values()))
+    most = max(map(_n_finite, values.values()))
     forms: list[Form | None] = []
     for form, mine in values.items() if most >= SHARE * len(cells) else ():
-        if _number(mine) == most and not any(np.array_equal(mine, values[one], equal_nan=True) for one in forms):
+        if _n_finite(mine) == most and not any(np.array_equal(mine, values[one], equal_nan=True) for one in forms):
             forms.insert(0 if forms == [None] and isinstance(form, DateFormat) else len(forms), form)
     return () if forms == [None] else tuple(form or NumberFormat() for form in forms)
 
 
-def _number(values: Floats) -> int:
+def _n_finite(values: Floats) -> int:
     return int(np.isfinite(values).sum())
 
 
@@ -191,7 +192,7 @@ def draft_of(cells: Cells, missing: Sequence[str], guess: Callable[[Column], Fea
     distinct, counts = _distinct(cells)
     markers = (*MARKERS, *WORDS)
     found = dict(zip(markers, records_with(distinct, counts, markers).tolist(), strict=True))
-    for allowed in (markers, MARKERS):  # among values, a word may be one
+    for allowed in (markers, MARKERS):  # in a column of categories a word may be a category
         there = {one: number for one, number in found.items() if number and one in allowed and one not in missing}
         column = _column(distinct, counts, (*missing, *there))
         feature = guess(column)
@@ -254,8 +255,8 @@ def guess_feature(column: Column, max_categories: int) -> Feature:
     """Return the entry that a column suggests.
 
     Numbers give their range, of whole numbers if all are whole. Truth values and words for them give ``Boolean``. Dates give
-    their range. One in ten cells of a range may be something else, which is read as missing. Otherwise the entry is the sorted
-    values, at most the ``max_categories`` most frequent ones.
+    their range. Some cells of a range may be something else (``_are_markers``), which is read as missing. Otherwise the entry
+    is the sorted values, at most the ``max_categories`` most frequent ones.
     """
     codes = codes_as_text(column)
     frequent = sorted(text for text, _ in codes.most_common(max_categories))

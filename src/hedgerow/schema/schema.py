@@ -111,7 +111,7 @@ class Schema:
         labels = _checked_labels(self)
         features = _checked_features(self.features)
         _check_columns(self, features)
-        COMMAS.replaced(self.delimiter, self.encoding)
+        COMMAS.replaced(self.delimiter, self.encoding)  # raises SchemaError if one is wrong
         values = {
             "features": MappingProxyType(features),
             "classes": labels.values if isinstance(labels, Categorical) else (),
@@ -236,8 +236,8 @@ class Schema:
     def infer(cls, X: Any, y: Any, max_categories: int = 50, *, outcome: bool = False) -> Schema:
         """Guess a schema from records, for exploration only.
 
-        The ranges, values and classes are read off the records. No guarantee holds for a fit with this schema until the data
-        owner replaces or confirms each entry.
+        The ranges, values and classes are read off the records, by the rule of ``hedgerow schema init``. No guarantee holds for
+        a fit with this schema until the data owner replaces or confirms each entry.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Schema:
             json.dumps(self.to_dict(), ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             text = error.object[error.start : error.end]
-            raise SchemaError(f"The schema holds {text!a}, which UTF-8 cannot hold. Rename what it is in.") from None
+            raise SchemaError(f"The schema has {text!a}, which UTF-8 cannot encode. Rename what contains it.") from None
 
     def check(self, X: Any, y: Any = None) -> SchemaReport:
         """Count the disagreements between records and the schema, without protection: only the data owner may see the counts.
@@ -429,7 +429,7 @@ def _checked_features(features: Any) -> dict[str, Feature]:
     if not isinstance(features, Mapping) or not features:
         raise SchemaError('The schema has no features. Pass a mapping such as {"age": hr.Numeric(0, 120)}.')
     for name, feature in features.items():
-        require(isinstance(name, str) and name, "the name of a feature", name, "the text over its column")
+        require(isinstance(name, str) and name, "the name of a feature", name, "that of its column, as text")
         if not isinstance(feature, Numeric | Categorical):
             raise SchemaError(
                 f"feature {name!r} has no range and no values. They must be public knowledge. Pass hr.Numeric(0, 120) or "

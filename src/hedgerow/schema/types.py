@@ -53,7 +53,6 @@ class _Whole(Numeric):
         return self.end_text(math.ceil(edge))
 
     def end_text(self, end: float) -> str:
-        """Return an end of the range as text."""
         return str(int(end))
 
 
@@ -89,7 +88,9 @@ class Integer(_Whole):
         super().__post_init__()
         for end in (self.low, self.high):
             is_whole = end.is_integer() and abs(end) <= LARGEST
-            require(is_whole, "an end of hr.Integer", end, "a whole number up to 2**51; other ranges are hr.Numeric's")
+            require(
+                is_whole, "an end of hr.Integer", end, "a whole number up to 2**51; use hr.Numeric for other ranges"
+            )
 
     def _plain(self, name: str) -> Any:
         value = super()._plain(name)
@@ -158,7 +159,6 @@ class Date(_Whole):
         return super()._checked_cuts(given)
 
     def end_text(self, end: float) -> str:
-        """Return an end of the range as text."""
         return date_text(int(end), self.unit)
 
     @property
@@ -277,7 +277,7 @@ def check_outcome(outcome: Feature) -> Numeric:
     if max(-outcome.low, outcome.high) > FARTHEST or outcome.high - outcome.low < NARROWEST:
         raise SchemaError(
             f"The outcome's range is {outcome.in_words()}, but it must be at least {NARROWEST:g} wide and within {-FARTHEST:g} "
-            f"and {FARTHEST:g}, so that squares of errors are numbers. Pass the outcome, and its range, in another unit."
+            f"and {FARTHEST:g}, so that squared errors are finite. Pass the outcome, and its range, in another unit."
         )
     return outcome
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from hedgerow.arrays import compiled
 
-TILE = 1 << 13  # records that ``pack`` processes at once, whose codes fit the cache
-PAIR_TILE = 1 << 10  # the same of ``add_pairs``
+TILE = 1 << 13  # records that ``pack`` processes at once, so that their codes stay in the cache
+PAIR_TILE = 1 << 10  # the same for ``add_pairs``
 
 
 @compiled
@@ -141,13 +141,13 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, side, by, group, n_gr
     """Add the first ``used`` channels of every record to packed[part, offsets[feature] + code] for every feature.
 
     A record's cell is ``part`` with the binary digits cut_side[c, code of cut_by[c]] appended. With a ``side`` only records on
-    that side of the last cut are added, in the cells of the cuts before it. They are listed first, so that the inner loop has no
-    branch. For each p the record is added to the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added
-    to the part of its cell. The partitions p are processed one after another, so that the parts of each stay in the cache.
+    that side of the last cut are added, in the cells of the cuts before it. These are listed first, so that the inner loop has no
+    branch. For each p a record is added to the part cell * n_groups + group[p, code of by[p]]. If ``by`` is empty, it is added to
+    the part of its cell. The partitions p are processed one after another, so that the parts of each stay in the cache.
     Two channels share an integer. Integer q has the sum of channel q in its upper half. If there is a channel pairs + q, its sum
     is in the lower half. If there is only one channel, the integer is its sum.
     IN codes (records, features), channels (records, channels), offsets (features + 1,), cut_by (cuts,), cut_side (cuts,
-    codes), side 0 or 1, or -1: both; by (partitions,), group (partitions, codes).
+    codes), side 0, 1 or -1 (both), by (partitions,), group (partitions, codes).
     OUT row (pairs,) int64 for its own use.
     INOUT part (records,), unsigned: then the cell; packed (parts, codes, pairs) int64, pairs = ceil(used / 2). No half may exceed
     2**31 - 1 in absolute value.
@@ -188,9 +188,10 @@ def pack(codes, channels, used, offsets, cut_by, cut_side, side, by, group, n_gr
 
 @compiled
 def add_pairs(codes, channels, used, order, n_first, offsets, number, sums):
-    """Add the first ``used`` channels of every record to sums[number of one code, number of the other] for every two features.
+    """Add the first ``used`` channels of every record to sums[number of one code, number of the other] for pairs of features.
 
-    One of them is among the first ``n_first`` in ``order``, and the other is later. Two first ones are processed at once.
+    The first feature of a pair is among the first ``n_first`` of ``order``. The second is any later one in ``order``. The pairs
+    of two first features are processed together, so that each number is read once for both.
     IN codes (records, features), channels (records, channels), order (features,), offsets (features + 1,), number (codes of all
     features,).  INOUT sums (numbers of the first features, numbers, channels) int64.
     """
@@ -203,7 +204,9 @@ def add_pairs(codes, channels, used, order, n_first, offsets, number, sums):
                 feature = np.uint64(order[place])
                 numbers[row, place] = number[np.uint64(offsets[feature]) + np.uint64(codes[begin + row, feature])]
         for first in range(np.uint64(0), np.uint64(n_first), np.uint64(2)):
-            second = min(first + np.uint64(1), np.uint64(n_first - 1))  # if it is the first again, 0 is added
+            second = min(
+                first + np.uint64(1), np.uint64(n_first - 1)
+            )  # if there is none, the first again, which adds 0
             for channel in range(used):
                 for row in range(rows):
                     of_first, of_second = np.uint64(numbers[row, first]), np.uint64(numbers[row, second])

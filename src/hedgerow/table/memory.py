@@ -195,14 +195,14 @@ class MemoryTable:
             known_channels = np.empty((len(self), rule.channels), dtype=np.int32)
         known = 0 if layout.whole else seen.known_of(cells)
         of_votes = getattr(votes, "cells", None) or UNCUT
-        told: Any = votes if 0 < len(of_votes.by) == seen.known_of(of_votes) else None  # their cells are known
+        by_cell: Any = votes if 0 < len(of_votes.by) == seen.known_of(of_votes) else None  # ``part`` has their cells
         cuts = cells.by[known:], cells.side[known:]
         side, n_cells = (-1, cells.n_cells) if layout.side is None else (layout.side, cells.n_cells // 2)
         parts_of = *cuts, side, groups.feature, groups.group, layout.n_parts // n_cells
         step = min(BLOCK_RECORDS, max(1, BLOCK_CELLS // rule.channels), most)
         if step < 1:
             raise ValueError("a rule's channels are beyond 31 bits, more than a record's sums are packed in.")
-        if kept and again and used == 1 and side >= 0:  # nothing is computed of a block beforehand
+        if kept and again and used == 1 and side >= 0:  # no channels are computed, so nothing has to fit the cache
             step = max(len(self), 1)
         parts: list[Integers] = []
 
@@ -215,8 +215,8 @@ class MemoryTable:
             for start in range(rows.start, end, step):
                 block = slice(start, min(start + step, end))
                 codes, before, own = self._codes[block], margins[block], seen.part[block]
-                if told is not None:
-                    told(codes, before, own)
+                if by_cell is not None:
+                    by_cell(codes, before, own)
                 elif votes is not None:
                     votes(codes, before)
                 if not (known or layout.whole):

@@ -35,7 +35,8 @@ class WeightRule(RecordRule, Protocol):
 class RecordVotes(Protocol):
     """The votes of released trees for records, which have ``columns`` columns of margins.
 
-    Votes may have ``cells``, ``Cells`` or None. They accept the cells of records (records,) from a table that knows them.
+    Votes by cells may have an attribute ``cells`` (``Cells`` or None). A table that knows the cell of each record then passes
+    these, (records,), as a third argument.
     """
 
     @property
@@ -98,10 +99,10 @@ class CellBins:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Each feature of ``by`` as a first one, with every other feature as a second one, by groups of consecutive codes.
+    """Pairs of features: each one in ``by`` as the first, with every other one as the second.
 
-    ``first`` and ``second`` (codes of all features,) are the groups of a feature at either place: each of its groups begins at a
-    code with another number than the code before.
+    ``first`` and ``second``, (codes of all features,), number the groups of codes of the first and of the second feature of a
+    pair. Neighboring codes of a feature with equal numbers are one group.
     """
 
     by: tuple[int, ...]
@@ -116,11 +117,12 @@ class Pairs:
 
     @lazy
     def order(self) -> Integers:
+        """All features, (features,), those in ``by`` first."""
         return np.array([*self.by, *np.setdiff1d(np.arange(len(self.offsets) - 1), self.by)], dtype=np.int64)
 
     @lazy
     def number(self) -> Integers:
-        """The place of each code, among those that begin a group of either kind, of one feature after another in ``order``."""
+        """The number of each code, (codes of all features,), in ``order`` of features; codes of the same two groups share one."""
         place = np.cumsum(self._begins(self.first) | self._begins(self.second))
         ends = np.append(place[self.offsets[1:-1]], place[-1] + 1)
         sizes, before = ends - place[self.offsets[:-1]], np.empty(len(ends), dtype=np.int64)
@@ -132,7 +134,7 @@ class Pairs:
         return int(self.number[self.offsets[np.array(self.by) + 1] - 1].max()) + 1
 
     def scores(self, sums: Integers) -> Integers:
-        """Return, of sums (parts, numbers, channels), the absolute ones over the groups of each pair, (by, features)."""
+        """Return the scores of pairs, (by, features), from sums of ``add_pairs``: absolute sums over two groups, added up."""
         by_group, places, rows = sums.copy(), [], len(sums)
         by_group[:, :rows] += np.swapaxes(sums[:, :rows], 0, 1)  # of two features in ``by`` either may be the first
         for axis, group in enumerate((self.first, self.second)):
@@ -151,7 +153,7 @@ class Layout:
     ``cells`` are those of released cuts, ``groups`` partitions within each cell. With a ``side`` only records on that side of the
     last cut are added up, in the cells of the cuts before; this excludes groups and bins. With ``bins`` sums are by the groups of
     one feature's codes in each cell. With ``whole`` all records are added up as if they had one code; this excludes cells and
-    groups. All three take a fraction of the time. ``pairs`` exclude all others.
+    groups. Each of these takes a fraction of the time. With ``pairs`` sums are by groups of two features; this excludes the rest.
     """
 
     cells: Cells = UNCUT

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
 from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
@@ -74,7 +74,6 @@ class Rules:
     # Half as many again gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.
     cell_rounds_by_snr: tuple[float, float] = (42.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
-    full_step_snr: float = 0.0  # below this ``snr`` a step is multiplied by the posterior probability of any effect
     # Selections read a random sample of about so many records: this saves time, and the noise of a selection would hide what more
     # records add.
     cut_sample: float = 2.0**20  # in rounds of several cuts
@@ -311,9 +310,6 @@ class AdditivePlan:
             term, estimate = one(units, cuts, OneRound).run(curator, fit, by)
             assert estimate is not None
             schedule.record(estimate, int(term.feature[0]), offered=cuts > 0)
-            if snr < self._rules.full_step_snr:  # a prior probability of 1/5 that there is any effect
-                trust = expit(logsumexp(estimate.evidence) - math.log(4 * len(estimate.evidence)))
-                term = replace(term, votes=np.trunc(term.votes * trust).astype(np.int64))
             if self._signs:
                 term = projected(term, self._signs, fit.curves[int(term.feature[0])][:, 0])
             fit.add(term)

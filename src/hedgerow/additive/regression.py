@@ -55,7 +55,6 @@ class RegressionRules(Rules):
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
     # The target noise of the final mean, in clips: it gets as many units as this needs, up to all; with given rounds, none extra.
     mean_noise: float = 0.08
-    full_step_snr: float = 300.0
     # c of ``Squared`` in 1/1000, what a record adds to its cell's count over the largest residual
     count_weight: int = 500
     # The clip minimizes the error of a step in a cell that holds 1 / clip_cells of the records. A share clip_skew of the mean

@@ -11,7 +11,7 @@ from products import thinned
 
 SCRIPT = Path(__file__).with_name("kernels_of_fits.py")
 # A released number of records decides how deep cells are, and so how sums are made and what is drawn.
-BY_RELEASED = ("hedgerow.mechanisms.", "hedgerow.table.kernels.pack")
+BY_RELEASED = ("hedgerow.mechanisms.", "hedgerow.table.kernels.pack", "hedgerow.table.kernels.add_")
 
 
 def kernels(folder, *numbers):

@@ -204,9 +204,8 @@ def add_pairs(codes, channels, used, order, n_first, offsets, number, sums):
                 feature = np.uint64(order[place])
                 numbers[row, place] = number[np.uint64(offsets[feature]) + np.uint64(codes[begin + row, feature])]
         for first in range(np.uint64(0), np.uint64(n_first), np.uint64(2)):
-            second = min(
-                first + np.uint64(1), np.uint64(n_first - 1)
-            )  # if there is none, the first again, which adds 0
+            # If there is no second one, it is the first again, and adds 0.
+            second = min(first + np.uint64(1), np.uint64(n_first - 1))
             for channel in range(used):
                 for row in range(rows):
                     of_first, of_second = np.uint64(numbers[row, first]), np.uint64(numbers[row, second])

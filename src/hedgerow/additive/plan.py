@@ -66,9 +66,10 @@ class Rules:
     min_snr_for_cuts: float = 300.0
     # From this ``snr`` on, all rounds after the first with an estimated depth of 2 or more are by cell (``CellRound``).
     min_snr_for_cells: float = 2.0**15
-    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts.
+    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9
+    # take a third to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).
     cell_cuts_below: float = 10.0
-    cell_cuts: tuple[int, int] = (2, 9)
+    cell_cuts: tuple[int, int] = (2, 7)
     curves_before_cells: int = 6  # replaces rounds_before_cuts from min_snr_for_cells on
     # (factor, exponent): replaces max_rounds there by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
     # Half as many again gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.

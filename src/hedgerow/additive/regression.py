@@ -52,6 +52,7 @@ class RegressionRules(Rules):
     pure_bins_by_snr: tuple[float, float] = (1.65, 0.3)
     rare_cuts: bool = False
     cell_cuts_below: float = 12.5
+    cell_cuts: tuple[int, int] = (2, 5)
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)
     # The target noise of the final mean, in clips: it gets as many units as this needs, up to all; with given rounds, none extra.
     mean_noise: float = 0.08

@@ -427,6 +427,9 @@ def read_labels(y: Any, entry: Declared | None = None) -> Cells:
 def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
+    arrow = get_pyarrow()
+    if arrow is not None and isinstance(given, arrow.Array | arrow.ChunkedArray):  # narwhals takes longer than a batch's cells
+        return arrow_column(given)
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

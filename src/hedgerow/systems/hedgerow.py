@@ -284,7 +284,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     residuals, which are measured again as residuals shrink. At the end, the mean of the remaining residuals is measured under a
     wide clip. If the noisy number of records shows that nothing can be learned, the model is the mean alone.
 
-    Releases  the bins, and one term per round: a step function of one feature in each cell of up to nine cuts.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to seven cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), for any clips (docs/proofs/regression.md).
 
     Parameters
@@ -362,7 +362,7 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     much the cuts of previous rounds mattered. The contribution of a record is capped, so that the few records that the model
     gets badly wrong do not determine the noise. The model is a sum of step functions that can be inspected.
 
-    Releases  the bins, and one term per round: a step function of one feature in each cell of up to nine cuts.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to seven cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``). 4 % is spent before the first round and the rest in rounds, a
               quarter or half of each on selections (docs/proofs/hedgerow.md). A small ``delta`` makes the model markedly more
               accurate. If epsilon is so large that no noise satisfies the delta, the plan is the pure one, which satisfies it.

@@ -34,7 +34,7 @@ from hedgerow.table.table import (
 # Cells of a histogram block, or channels of a block of records: 2 MiB, which fit a core's cache.
 BLOCK_CELLS = 1 << 18
 # Records of a block, whose codes fit the cache, too. For larger blocks the system would give numpy new pages each time.
-BLOCK_RECORDS = 1 << 13
+BLOCK_RECORDS = 1 << 14
 LARGEST_HALF = (1 << 31) - 1  # of a packed pair of sums
 MOST_RECORDS = 1 << 31  # squared counts fit 64 bits (docs/proofs/gini.md)
 NO_WEIGHTS: Integers = np.empty(0, dtype=np.int64)

@@ -81,7 +81,7 @@ def draw(path: str, sizes: list[int], rows: dict[str, dict[str, list[float]]]) -
         ax.set(xscale="log", title=shape, xlabel="records")
         ax.spines[["top", "right"]].set_visible(False)
     every[0][0].set_ylabel("ROC AUC")
-    every[0][-1].legend(frameon=False, fontsize=8)
+    every[0][0].legend(loc="lower right", frameon=False, fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 

@@ -33,7 +33,7 @@ BLOCK_CELLS = 1 << 18  # of a block: their places stay in a core's own cache
 BLOCK_LINES, LEAST_LINES = 16_384, 256  # a block costs some time for each column
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes
 PARQUET = (".parquet", ".pq")
-BATCH_ROWS, BATCH_CELLS = 1 << 17, 1 << 21  # of a Parquet file: the most of a batch
+BATCH_ROWS, BATCH_CELLS = 1 << 18, 1 << 22  # of a Parquet file: the most of a batch
 SEPARATORS = (",", ";", "\t", "|")  # in a tie, the first
 LINES, LONGEST_LINE = 50, 1 << 16  # lines that are examined, and the maximum bytes of each
 

@@ -72,8 +72,7 @@ class Rules:
     cell_cuts: tuple[int, int] = (2, 7)
     curves_before_cells: int = 6  # replaces rounds_before_cuts from min_snr_for_cells on
     # (factor, exponent): replaces max_rounds there by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
-    # Half as many again gained .0015 of AUC at epsilon 10 on flights, trees and four-way of benchmarks/large.py, nothing at 3.
-    cell_rounds_by_snr: tuple[float, float] = (42.0, 0.5)
+    cell_rounds_by_snr: tuple[float, float] = (46.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
     # Selections read a random sample of about so many records: this saves time, and the noise of a selection would hide what more
     # records add.

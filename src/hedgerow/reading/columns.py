@@ -428,8 +428,8 @@ def one_column(given: Any, what: str = "y") -> Column:
     if isinstance(given, Texts):
         return array_column(given)
     arrow = get_pyarrow()
-    if arrow is not None and isinstance(given, arrow.Array | arrow.ChunkedArray):  # narwhals takes longer than a batch's cells
-        return arrow_column(given)
+    if arrow is not None and isinstance(given, arrow.Array | arrow.ChunkedArray):
+        return arrow_column(given)  # narwhals would take longer than the cells of a batch
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

@@ -212,7 +212,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.shared_features:
         from hedgerow.systems import hedgerow
 
-        hedgerow.RULES = replace(hedgerow.RULES, min_snr_for_cells=float("inf"))
+        hedgerow.RULES = replace(hedgerow.RULES, min_snr_for_cells=float("inf"), pure_min_snr_for_cells=float("inf"))
     files = pieces(arguments.folder, arguments.records[0])
     way, system = arguments.way, arguments.systems[0]
     if way == "train":

@@ -113,7 +113,8 @@ class Told(Coins):
 
 def select_by_cell(patch, *, after=1, **rules):
     """Let each cell of all rounds after some select a feature of its own, however few records there are and whatever cuts add."""
-    small = {"min_snr_for_cells": 1e-3, "cell_cuts": (2, 2), "cell_rounds_by_snr": (12.0, 0.0), **rules}
+    small = dict.fromkeys(("min_snr_for_cells", "pure_min_snr_for_cells"), 1e-3)
+    small |= {"cell_cuts": (2, 2), "cell_rounds_by_snr": (12.0, 0.0), **rules}
     for name in ("RULES", "OUTCOME_RULES", "COUNTS", "LOGS"):
         patch.setattr(hedgerow, name, replace(getattr(hedgerow, name), **small))
     cuts = property(lambda self: self._cell_cuts if self._rounds >= after else 0, lambda self, value: None)

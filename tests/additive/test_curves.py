@@ -224,7 +224,8 @@ def test_groups_of_features_hold_the_released_curves(by_cell, tmp_path, monkeypa
     if by_cell:
         select_by_cell(monkeypatch, after=6)
     else:
-        monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, min_snr_for_cells=np.inf))
+        never = dict.fromkeys(("min_snr_for_cells", "pure_min_snr_for_cells"), np.inf)
+        monkeypatch.setattr(hedgerow, "RULES", replace(hedgerow.RULES, **never))
     X, generator = records(4000), np.random.default_rng(0)
     y = np.where((X["b"] > 0.5) ^ (X["d"] == "u") ^ (generator.random(4000) < 0.02), "k1", "k0")
     fit = hr.HedgerowClassifier(20.0, delta=1e-6, schema=schema_of(), random_state=0).fit(X, y)

@@ -95,7 +95,8 @@ def kind_of(term):
 # What is charged.
 
 GIVEN = [{}, {"rounds": 7}, {"most_cuts": 0}, {"bins": 5, "most_cuts": 2}]
-BY_CELL = replace(RULES, min_snr_for_cells=1e-3, cell_cuts=(2, 3))
+BY_CELL = replace(RULES, min_snr_for_cells=1e-3, pure_min_snr_for_cells=1e-3, cell_cuts=(2, 3))
+SHARED = replace(RULES, min_snr_for_cells=math.inf, pure_min_snr_for_cells=math.inf)
 
 
 @pytest.fixture(autouse=True)
@@ -369,7 +370,7 @@ def test_no_round_has_more_cuts_than_it_may(limit):
 
 
 def test_cuts_come_after_the_first_rounds_and_go_deeper_one_by_one():
-    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=replace(RULES, min_snr_for_cells=math.inf)))
+    _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=SHARED))
     cuts = [most for _, most, _ in made]
     first = next(number for number, most in enumerate(cuts) if most)
     assert 2 <= first <= RULES.rounds_before_cuts
@@ -385,8 +386,8 @@ def test_of_few_records_no_round_has_cuts(delta):
     assert [cuts for _, cuts, _ in made] == [0] * len(made)
 
 
-def course_at(precision):
-    return RoundSchedule(plan_of(20, Fraction(1, 10**6)), precision, BUDGET_UNITS)
+def course_at(precision, epsilon=20):  # at 20 the budget is pure, whatever delta is
+    return RoundSchedule(plan_of(epsilon, Fraction(1, 10**6)), precision, BUDGET_UNITS)
 
 
 def seen(*evidence):
@@ -409,9 +410,10 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     assert course.next_cuts() == 3  # a round without cuts says nothing of them
 
 
-@pytest.mark.parametrize("snr", [RULES.min_snr_for_cells, RULES.min_snr_for_cells - 1])
-def test_cells_select_features_from_the_round_after_one_whose_second_cut_mattered(snr):
-    course, allowed = course_at(snr), snr >= RULES.min_snr_for_cells
+@pytest.mark.parametrize("allowed", [True, False])
+@pytest.mark.parametrize(("epsilon", "least"), [(3, RULES.min_snr_for_cells), (20, RULES.pure_min_snr_for_cells)])
+def test_cells_select_features_from_the_round_after_one_whose_second_cut_mattered(epsilon, least, allowed):
+    course = course_at(least if allowed else least - 1, epsilon)
     for evidence in ([40.0], [1.0, 50.0]):
         course.record(seen(*evidence), 0, offered=True)
         assert course.next_cell_cuts == 0
@@ -451,7 +453,7 @@ def test_units_of_rounds_of_any_size_add_up(size):
     assert course.next_units() == 0
 
 
-@pytest.mark.parametrize("rules", [replace(RULES, min_snr_for_cells=math.inf), BY_CELL], ids=["shared", "by cell"])
+@pytest.mark.parametrize("rules", [SHARED, BY_CELL], ids=["shared", "by cell"])
 def test_scans_of_deep_rounds_stay_small(rules, monkeypatch):
     monkeypatch.setattr(plan_module, "MAX_SCAN_SUMS", 1)
     _, _, made = fitted(plan_of(20, Fraction(1, 10**6), rules=rules))

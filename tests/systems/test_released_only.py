@@ -98,7 +98,10 @@ THRESHOLDS = {
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},
     ),
-    "cells": ({"min_snr_for_cells": BETWEEN}, {"min_snr_for_cells": np.inf}),
+    "cells": (
+        {"min_snr_for_cells": BETWEEN, "pure_min_snr_for_cells": BETWEEN},
+        {"min_snr_for_cells": np.inf, "pure_min_snr_for_cells": np.inf},
+    ),
     "cuts of cells": ({"cell_cuts_below": np.log2(BETWEEN) - 2, "cell_cuts": (1, 3)}, {"cell_cuts": (0, 0)}),
     "rounds": (
         {"rounds_by_snr": (12 / BETWEEN, 1.0), "pure_rounds_by_snr": (12 / BETWEEN, 1.0)},

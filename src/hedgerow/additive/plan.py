@@ -65,12 +65,13 @@ class Rules:
     rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
     # From this ``snr`` on, all rounds after the first with an estimated depth of 2 or more are by cell (``CellRound``).
-    min_snr_for_cells: float = 2.0**15
+    min_snr_for_cells: float = 2.0**13.5
+    pure_min_snr_for_cells: float = 2.0**15  # without a delta
     # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9
     # take a third to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 7)
-    curves_before_cells: int = 6  # replaces rounds_before_cuts from min_snr_for_cells on
+    curves_before_cells: int = 6  # replaces rounds_before_cuts where rounds may be by cell
     # (factor, exponent): replaces max_rounds there by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
     cell_rounds_by_snr: tuple[float, float] = (46.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
@@ -388,7 +389,8 @@ class RoundSchedule:
         # The gains of each kind of round by cell. With more than two classes there are no pairs: .001 of AUC on seven classes.
         kinds = (PairRound, CellRound) if plan._initial_queries.loss.scored == 1 else (CellRound,)
         self.gains: dict[type[CellRound], list[float]] = {kind: [] for kind in kinds}
-        if plan._by_cell and snr >= rules.min_snr_for_cells:
+        least = rules.min_snr_for_cells if plan._budget.concentrated else rules.pure_min_snr_for_cells
+        if plan._by_cell and snr >= least:
             self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
             most, growth = rules.cell_rounds_by_snr
             most *= float(np.clip((snr / 2**17.5) ** growth, 1, 2))

@@ -65,7 +65,7 @@ class Rules:
     rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
     # From this ``snr`` on, all rounds after the first with an estimated depth of 2 or more are by cell (``CellRound``).
-    min_snr_for_cells: float = 2.0**13.5
+    min_snr_for_cells: float = 2.0**13
     pure_min_snr_for_cells: float = 2.0**15  # without a delta
     # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9
     # take a third to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).

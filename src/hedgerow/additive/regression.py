@@ -51,6 +51,7 @@ class RegressionRules(Rules):
     max_rounds: float = 120.0
     pure_bins_by_snr: tuple[float, float] = (1.65, 0.3)
     rare_cuts: bool = False
+    min_snr_for_cells: float = 2.0**13.5
     cell_cuts_below: float = 12.5
     cell_cuts: tuple[int, int] = (2, 5)
     cell_rounds_by_snr: tuple[float, float] = (120.0, 0.0)

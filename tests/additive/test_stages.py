@@ -412,14 +412,21 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
 
 @pytest.mark.parametrize("allowed", [True, False])
 @pytest.mark.parametrize(("epsilon", "least"), [(3, RULES.min_snr_for_cells), (20, RULES.pure_min_snr_for_cells)])
-def test_cells_select_features_from_the_round_after_one_whose_second_cut_mattered(epsilon, least, allowed):
+def test_cells_select_features_after_rounds_in_a_row_whose_second_cuts_mattered(epsilon, least, allowed):
     course = course_at(least if allowed else least - 1, epsilon)
-    for evidence in ([40.0], [1.0, 50.0]):
-        course.record(seen(*evidence), 0, offered=True)
-        assert course.next_cell_cuts == 0
-    course.record(seen(1.0, 50.0, 60.0), 0, offered=False)  # a round without cuts says nothing of them
+    size, deep = course.size, seen(1.0, 50.0, 60.0)
+    for evidence in ([40.0], [1.0, 50.0], *DEPTH_WINDOW * [[1.0, 50.0, 60.0]], [1.0, 50.0]):
+        if course.next_cell_cuts == 0:
+            course.record(seen(*evidence), 0, offered=evidence != [40.0])
+    assert (course.next_cell_cuts > 0) == allowed
+    course = course_at(least if allowed else least - 1, epsilon)
+    for number in range(DEPTH_WINDOW):
+        assert (course.next_cell_cuts, course.size) == (0, size)
+        course.record(deep, 0, offered=False)  # a round without cuts says nothing of them
+        course.record(seen(1.0, 50.0), 0, offered=number == 1)  # nor is it enough if one of them did not matter
+        course.record(deep, 0, offered=True)
     assert course.next_cell_cuts == 0
-    course.record(seen(1.0, 50.0, 60.0), 0, offered=True)
+    course.record(deep, 0, offered=True)
     assert (course.next_cell_cuts > 0) == allowed
 
 

@@ -64,7 +64,8 @@ class Rules:
     max_cuts: int = 5  # of a ``OneRound``; more gained nothing with 800 000 records
     rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
-    # From this ``snr`` on, all rounds after the first with an estimated depth of 2 or more are by cell (``CellRound``).
+    # From this ``snr`` on, all rounds after DEPTH_WINDOW with cuts in a row of an estimated depth of 2 or more are by cell
+    # (``CellRound``). After fewer, many weak features may be mistaken for interactions, which lost .01 of AUC.
     min_snr_for_cells: float = 2.0**13
     pure_min_snr_for_cells: float = 2.0**15  # without a delta
     # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9
@@ -72,7 +73,7 @@ class Rules:
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 7)
     curves_before_cells: int = 6  # replaces rounds_before_cuts where rounds may be by cell
-    # (factor, exponent): replaces max_rounds there by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
+    # (factor, exponent): replaces max_rounds for them by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
     cell_rounds_by_snr: tuple[float, float] = (46.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
     # Selections read a random sample of about so many records: this saves time, and the noise of a selection would hide what more
@@ -383,7 +384,6 @@ class RoundSchedule:
         self._rules = rules
         self._left, self._most = units, plan._most_cuts
         factor, power = rules.rounds_by_snr if plan._budget.concentrated else rules.pure_rounds_by_snr
-        most = rules.max_rounds
         self.next_cell_cuts = 0  # the cuts of all further rounds once they are by cell, until then 0
         self._cell_cuts, self._before_cuts = 0, rules.rounds_before_cuts
         # The gains of each kind of round by cell. With more than two classes there are no pairs: .001 of AUC on seven classes.
@@ -392,15 +392,21 @@ class RoundSchedule:
         least = rules.min_snr_for_cells if plan._budget.concentrated else rules.pure_min_snr_for_cells
         if plan._by_cell and snr >= least:
             self._cell_cuts = int(np.clip(round(math.log2(snr) - rules.cell_cuts_below), *rules.cell_cuts))
-            most, growth = rules.cell_rounds_by_snr
-            most *= float(np.clip((snr / 2**17.5) ** growth, 1, 2))
             self._before_cuts = rules.curves_before_cells
-        wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
-        if plan._shares:  # whole turns
-            wanted = max(1.0, round(wanted / features)) * features
-        self.size = 1 if plan._rounds is not None else max(1, round(units / wanted))
         self._fixed = plan._rounds is not None
-        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / most))
+
+        def size(most: float) -> int:
+            wanted = float(np.clip(factor * (snr * spread) ** power, MIN_ROUNDS, most))
+            if plan._shares:  # whole turns
+                wanted = max(1.0, round(wanted / features)) * features
+            return 1 if self._fixed else max(1, round(units / wanted))
+
+        most, growth = rules.cell_rounds_by_snr
+        self.size, self._cell_size = (
+            size(rules.max_rounds),
+            size(most * float(np.clip((snr / 2**17.5) ** growth, 1, 2))),
+        )
+        self._smallest = max(self.size // 4, 1 if self._fixed else round(units / rules.max_rounds))
         self._new_in_a_row, self._features = 0, set[int]()
         self._may_cut = snr >= rules.min_snr_for_cuts
         self._cutting = False
@@ -439,6 +445,8 @@ class RoundSchedule:
             self.size, self._new_in_a_row = max(self.size // 2, self._smallest), 0
         if offered:
             self._depths.append(estimate.depth)
-            self.next_cell_cuts = self._cell_cuts if estimate.depth >= 2 else 0
+            recent = self._depths[-DEPTH_WINDOW:]
+            if self._cell_cuts and len(recent) == DEPTH_WINDOW and min(recent) >= 2:
+                self.next_cell_cuts, self.size = self._cell_cuts, self._cell_size
         if evidence <= -1 or self._rounds >= self._before_cuts:
             self._cutting = True

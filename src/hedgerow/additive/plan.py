@@ -68,8 +68,8 @@ class Rules:
     # (``CellRound``). After fewer, many weak features may be mistaken for interactions, which lost .01 of AUC.
     min_snr_for_cells: float = 2.0**13
     pure_min_snr_for_cells: float = 2.0**15  # without a delta
-    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9
-    # take a third to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).
+    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9 take a third
+    # to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 7)
     curves_before_cells: int = 6  # replaces rounds_before_cuts where rounds may be by cell
@@ -402,10 +402,8 @@ class RoundSchedule:
             return 1 if self._fixed else max(1, round(units / wanted))
 
         most, growth = rules.cell_rounds_by_snr
-        self.size, self._cell_size = (
-            size(rules.max_rounds),
-            size(most * float(np.clip((snr / 2**17.5) ** growth, 1, 2))),
-        )
+        self.size = size(rules.max_rounds)
+        self._cell_size = size(most * float(np.clip((snr / 2**17.5) ** growth, 1, 2)))
         self._smallest = max(self.size // 4, 1 if self._fixed else round(units / rules.max_rounds))
         self._new_in_a_row, self._features = 0, set[int]()
         self._may_cut = snr >= rules.min_snr_for_cuts

@@ -46,6 +46,21 @@ def test_steps_are_what_follows_times_gradients(cells, columns, numeric, covaria
 
 
 @pytest.mark.parametrize("covariance", [None, broad_basis(6).covariance], ids=["alone", "in a basis"])
+def test_of_an_error_later_gradients_have_the_share_that_noise_has_in_them(covariance):
+    response = Response(measured_of(2, 6, 1, covariance), np.ones((2, 6, 1)), numeric=True)
+    noise = 4.0**2 * (np.eye(6) if covariance is None else covariance)
+    for cell, curvature in enumerate(response.curvature[..., 0]):
+        part = corrected(response)[6 * cell : 6 * cell + 6, 6 * cell : 6 * cell + 6]
+        expected = curves.SHOWN * noise @ np.linalg.inv(noise + np.diag(curvature)) @ np.diag(curvature)
+        np.testing.assert_allclose(part, expected, rtol=1e-6, atol=1e-9)
+
+
+def corrected(response):
+    """What an error adds to gradients, as one matrix of all cells and codes."""
+    return block_diag(*(np.diag(part) if part.ndim == 1 else part for part in response.shown[0]))
+
+
+@pytest.mark.parametrize("covariance", [None, broad_basis(6).covariance], ids=["alone", "in a basis"])
 def test_errors_are_what_each_noisy_sum_does_to_the_curve(covariance):
     """Against one draw after another moved by hand through rounds with cuts and without."""
     codes, generator = 6, np.random.default_rng(0)
@@ -76,10 +91,10 @@ def test_errors_are_what_each_noisy_sum_does_to_the_curve(covariance):
         for number, visit in enumerate(rounds):
             noise = moved if number == of_round else np.zeros(2 * codes if visit is None else codes)
             if visit is None:
-                curve = curve + cut.of(onto, 0) @ (noise - cut.shown[..., 0].reshape(-1) * (means @ curve))
+                curve = curve + cut.of(onto, 0) @ (noise - corrected(cut) @ (means @ curve))
                 continue
             count, trust, anew = visit
-            seen = noise - own.shown[0, :, 0] * curve
+            seen = noise - corrected(own) @ curve
             needed = needed + seen + level * (alone - base)
             step = (1 - trust) * (gain @ seen) + trust * (gain @ needed / count - (alone - base))
             if anew:

@@ -37,9 +37,9 @@ from hedgerow.schema import Encoder, Numeric
 from hedgerow.texts import short_repr
 
 # If a curve has error e, a later gradient changes by H * e if gradients are linear in margins, else by about
-# SHOWN * H * sigma**2 / (sigma**2 + H) * e (calibrated by simulation, docs/curves.md). Later steps correct part of the error,
-# so errors are tracked jointly.
-SHOWN = 0.6
+# SHOWN * N (N + H)^-1 H e, with N the covariance of their noise (calibrated by simulation, docs/curves.md). Later steps correct
+# part of the error, so errors are tracked jointly.
+SHOWN = 0.7
 
 
 class Response:
@@ -53,9 +53,13 @@ class Response:
         variance, covariance = measured.noise**2, measured.covariance
         self._information = Information.of(measured.gradient, self.curvature, variance, covariance)
         self._weights = weights_of(self.curvature, variance, covariance)
-        # The change of gradients per unit error of the curve: in full if ``linear``, else by the noise's share of their variance
-        own = variance * (1.0 if covariance is None else np.diag(covariance)[:, None])
-        self.shown = self.curvature if linear else SHOWN * self.curvature * own / (own + self.curvature + TINY)
+        # The change of gradients per unit error of the curve, in the form of ``_weights``: in full if ``linear``, else see SHOWN
+        self.shown = np.moveaxis(self.curvature, 2, 0)
+        if covariance is not None:
+            self.shown = self.shown[..., None] * np.eye(len(covariance))
+        if not linear:
+            known = self._weights * self.shown if covariance is None else self._weights @ self.shown
+            self.shown = SHOWN * (self.shown - known)
         # The variance of the noise that steps respond to: see ``Measured.variance``
         self.variance = measured.variance(steps)
         self._evidence = np.zeros(1)
@@ -153,9 +157,8 @@ class _Errors:
         """Add a round without cuts, the last of ``count`` visits; gradients have ``variance`` (1, codes) or (1, codes, codes)."""
         one = np.eye(self._codes)
         none, curvature = 0 * one, np.diag(together.curvature[0, :, column])
-        shown = np.diag(alone.shown[0, :, column])
         by_itself, gain = (1 - trust) * alone.of(one, column), trust * together.of(one, column) / count
-        gradient = np.hstack([-shown, none, none, none])
+        gradient = np.hstack([-times_blocks(one, alone.shown[column]), none, none, none])
         needed = gradient + np.hstack([none, curvature, -curvature, one])
         own = by_itself @ gradient + gain @ needed + np.hstack([none, (1 - trust) * one, trust * one, none])
         curve = own + np.hstack([one, -one, none, none])
@@ -166,7 +169,7 @@ class _Errors:
     def cut(self, response: Response, gain: Floats, means: Floats, column: int) -> None:
         """Add a round with cuts: ``gain`` is the curve's response to gradients, ``means`` the weights of codes in its cells."""
         move = np.eye(4 * self._codes)
-        move[: self._codes, : self._codes] -= gain @ (response.shown[..., column].reshape(-1, 1) * means)
+        move[: self._codes, : self._codes] -= times_blocks(gain, response.shown[column]) @ means
         self._take(move, np.pad(gain, ((0, 3 * self._codes), (0, 0))), response.variance[column])
 
     def _take(self, move: Floats, gain: Floats, variance: Floats) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, softmax
 
 from hedgerow.additive import kernels
 from hedgerow.arrays import Floats, Truth, for_slices
@@ -188,7 +188,7 @@ def _log_likelihood_of_shared_curve(information: Information, numeric: bool, pri
         matrix = np.eye(codes) + priors @ snr
         means = np.linalg.solve(matrix, (priors @ rest)[..., None])[..., 0]
         likely = 0.5 * (means @ rest - np.linalg.slogdet(matrix)[1])
-        log_likelihood += float(logsumexp(likely)) - np.log(len(likely))
+        log_likelihood += float(np.logaddexp.reduce(likely)) - np.log(len(likely))
         log_likelihood += 0.5 * float((of_cell**2 / held - np.log(prior.common**2 * held)).sum())
     return log_likelihood
 
@@ -199,7 +199,7 @@ def _of_cells(information: Information, numeric: bool, prior: Prior) -> tuple[Fl
     likely, means = _of_curves(information, numeric, prior)
     likely, means = likely.reshape(-1, columns, cells).sum(axis=2), means.reshape(-1, columns, cells, codes)
     together = np.einsum("pk,pkcj->cjk", softmax(likely, axis=0), means)
-    return logsumexp(likely, axis=0) - np.log(len(likely)), together
+    return np.logaddexp.reduce(likely, axis=0) - np.log(len(likely)), together
 
 
 def posterior_covariances(information: Information, *, numeric: bool, prior: Prior) -> Floats:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
@@ -330,9 +329,10 @@ class AdditivePlan:
         rules = self._rules
         if self._shares:  # nothing is selected
             return 0, 0
-        enough = max(rules.curve_sample, records * rules.curve_sample_snr / self._snr(records))
-        of_curves = int(math.log2(max(records / enough, 1)))
-        of_cuts = int(math.log2(max(records / rules.cut_sample, 1)))
+        of_curves, of_cuts = (
+            max(0, round(math.log2(records / sample))) for sample in (rules.curve_sample, rules.cut_sample)
+        )
+        of_curves = min(of_curves, int(math.log2(max(self._snr(records) / rules.curve_sample_snr, 1))))
         for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)
         return of_curves, of_cuts
@@ -435,7 +435,7 @@ class RoundSchedule:
     def record(self, estimate: Estimate, feature: int, *, offered: bool) -> None:
         # Cuts are allowed after the first round with log evidence <= -1 (no effect), or after ``rounds_before_cuts`` rounds.
         # After NEW_FEATURES_IN_A_ROW rounds with a new feature and log evidence >= 0 each, the round size is halved.
-        evidence = float(logsumexp(estimate.evidence) - math.log(len(estimate.evidence)))
+        evidence = float(np.logaddexp.reduce(estimate.evidence) - math.log(len(estimate.evidence)))
         self._rounds += 1
         self._new_in_a_row = self._new_in_a_row + 1 if feature not in self._features and evidence >= 0 else 0
         self._features.add(feature)

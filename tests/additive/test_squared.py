@@ -50,7 +50,7 @@ def test_a_record_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight):
     labels, margins = (np.array(part) for part in zip(*product(values, [*values, -STEPS, 2 * STEPS]), strict=True))
     channels = found(margins[:, None].astype(np.int32), labels)
     assert np.abs(channels).sum(axis=1).max() == found.l1
-    assert (channels**2).sum(axis=1).max() == found.l2_squared
+    assert np.square(channels, dtype=np.int64).sum(axis=1).max() == found.l2_squared
     assert np.abs(channels[:, 0]).max() == found.scored_l1 == UNIT
     residual = np.clip(labels - margins, -clip, clip)
     assert np.array_equal(channels[:, 0], np.trunc(residual * UNIT / clip).astype(np.int64))
@@ -70,7 +70,7 @@ def test_a_count_adds_as_much_as_the_norms_say_and_no_more(clip, count_weight, m
     labels, at = (np.array(part) for part in zip(*product(values, margins), strict=True))
     channels = found(at[:, None].astype(np.int32), labels)
     assert np.abs(channels).sum(axis=1).max() <= found.l1
-    assert (channels**2).sum(axis=1).max() <= found.l2_squared
+    assert np.square(channels, dtype=np.int64).sum(axis=1).max() <= found.l2_squared
     assert np.abs(channels[:, 0]).max() == found.scored_l1 == UNIT
     said = found.link.expected(at)
     residual = np.clip(labels - said, -clip, clip)

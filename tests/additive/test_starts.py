@@ -141,7 +141,7 @@ def test_a_record_adds_no_more_than_the_norms_say_wherever_a_start_puts_it(rule,
     added = rule(margins, labels)
     assert np.abs(added).sum(axis=1).max() <= rule.l1
     assert np.abs(added[:, : rule.scored]).sum(axis=1).max() <= rule.scored_l1
-    assert (added**2).sum(axis=1).max() <= rule.l2_squared
+    assert np.square(added, dtype=np.int64).sum(axis=1).max() <= rule.l2_squared
 
 
 @pytest.mark.parametrize("margin", [-MOST_VOTES, 0, 500, MOST_VOTES])

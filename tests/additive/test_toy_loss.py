@@ -131,4 +131,4 @@ def test_no_record_of_the_toy_adds_more_than_its_norms(label):
     channels = rule(margins, np.full(len(margins), label, dtype=np.int16))
     assert np.abs(channels[:, 0]).max() == (rule.scored_l1 if label >= 0 else 0)
     assert np.abs(channels).sum(axis=1).max() == (rule.l1 if label >= 0 else 0)
-    assert (channels**2).sum(axis=1).max() == (rule.l2_squared if label >= 0 else 0)
+    assert np.square(channels, dtype=np.int64).sum(axis=1).max() == (rule.l2_squared if label >= 0 else 0)

@@ -178,8 +178,8 @@ class Channels:
     scored, l1 = 2, 20
 
     def __call__(self, margins, labels):
-        seen = margins[:, 0].astype(np.int64)
-        return np.stack([seen, -seen, labels.astype(np.int64)], axis=1)
+        seen = margins[:, 0].astype(np.int32)
+        return np.stack([seen, -seen, labels.astype(np.int32)], axis=1)
 
 
 def learn(codes, margins):

@@ -28,7 +28,7 @@ def logistic_channels(margins, labels, exponentials, unit, cap, curvature, by_sh
     without a label adds nothing.
     IN margins (records, classes), labels (records,) from -1 to classes - 1, exponentials (places,) int64 up to 2**20,
     0 < cap <= unit <= 2**16, curvature < 2**16.
-    OUT out (records, 2 classes) int64, or (records, classes) for gradients alone.
+    OUT out (records, 2 classes) int32, or (records, classes) for gradients alone.
     """
     records, classes = np.uint64(margins.shape[0]), np.uint64(margins.shape[1])
     first, last = np.uint64(0), np.int64(len(exponentials) - 1)
@@ -63,7 +63,7 @@ def look_up_channels(margins, labels, table, out):
     """Write table[label, margin of the second class] for each record, or 0 for one without a label.
 
     IN margins (records, 1), labels (records,) from -1 to 1, table (2, margins, channels) with margin 0 in the middle.
-    OUT out (records, channels) int64, of one channel or two.
+    OUT out (records, channels) int32, of one channel or two.
     """
     most, first, second = np.int64(table.shape[1] // 2), np.uint64(0), np.uint64(1)
     for record in range(np.uint64(len(labels))):
@@ -202,7 +202,7 @@ def residual_channels(margins, labels, expected, clip, cap, unit, constant, out)
     The curvature is constant * min(prediction, cap) / cap, rounded towards zero, or ``constant`` if ``cap`` is 0.
     IN margins (records, 1), labels (records,) below 2**31, expected (places,) up to 2**31, 1 <= clip < 2**31, cap < 2**31,
     unit, constant up to 2**16.
-    OUT out (records, 2) int64, or (records, 1) for the residual alone.
+    OUT out (records, 2) int32, or (records, 1) for the residual alone.
     """
     last, by_clip, by_cap = np.int64(len(expected) - 1), 1 / np.float64(clip), 1 / np.float64(max(cap, 1))
     for record in range(len(labels)):

@@ -19,7 +19,7 @@ from hedgerow.curator.survey import CLEAR, Ones
 from hedgerow.export import Link, Softmax
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.table import ChannelRule
-from hedgerow.table.table import Margins
+from hedgerow.table.table import Channels, Margins
 
 Labels = npt.NDArray[np.signedinteger]
 
@@ -194,9 +194,9 @@ class Logistic(Loss):
             by_label.append(np.stack([wrong if label == 1 else -wrong, curvature], axis=1))
         return np.ascontiguousarray(np.stack(by_label)[..., : self.channels], dtype=np.int32)
 
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+    def __call__(self, margins: Margins, labels: Labels) -> Channels:
         check_shape(margins, (len(labels), self.columns), "margins (records, columns)")
-        out = np.empty((len(labels), self.channels), dtype=np.int64)
+        out = np.empty((len(labels), self.channels), dtype=np.int32)
         if self.n_classes == 2:
             kernels.look_up_channels(margins, labels, self._by_lead, out)
         else:

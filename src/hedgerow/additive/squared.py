@@ -23,7 +23,7 @@ from hedgerow.export import OutcomeLog, OutcomeRange
 from hedgerow.mechanisms import Geometric, Noise
 from hedgerow.parameters import UNIT, VOTE_STEPS
 from hedgerow.schema.types import STEPS, OutcomeGrid
-from hedgerow.table.table import ChannelRule, Margins
+from hedgerow.table.table import ChannelRule, Channels, Margins
 
 Scale = Literal["outcome", "log outcome"]
 
@@ -211,9 +211,9 @@ class Squared(Loss):
     def votes(self, steps: Floats) -> Integers:
         return np.asarray(np.trunc(np.clip(steps * self.unit, -self.longest, self.longest)), dtype=np.int64)
 
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+    def __call__(self, margins: Margins, labels: Labels) -> Channels:
         check_shape(margins, (len(labels), 1), "margins (records, columns)")
-        out = np.empty((len(labels), self.channels), dtype=np.int64)
+        out = np.empty((len(labels), self.channels), dtype=np.int32)
         known, c = self.link.read(labels), self.constant
         if self.above_zero:
             known = np.where(known < 0, known, known + self.above_zero)
@@ -277,12 +277,12 @@ class Counts(ChannelRule):
     def __post_init__(self) -> None:
         vars(self).update(channels=len(self.edges) - 1)
 
-    def __call__(self, margins: Margins, labels: Labels) -> Integers:
+    def __call__(self, margins: Margins, labels: Labels) -> Channels:
         known = self.link.read(labels).astype(np.int64)
         values = known - self.link.expected(margins[:, 0]) if self.residuals else known
         values = np.abs(values) if self.residuals and not self.signed else values
         place = np.clip(np.searchsorted(self.edges, values, side="right") - 1, 0, self.channels - 1)
-        out = np.zeros((len(labels), self.channels), dtype=np.int64)
+        out = np.zeros((len(labels), self.channels), dtype=np.int32)
         out[np.arange(len(labels)), place] = labels >= 0
         return out
 

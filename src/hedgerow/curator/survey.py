@@ -96,10 +96,12 @@ class Ones(ChannelRule):
     columns = scored = scored_l1 = 0
     l1 = l2_squared = 1
 
-    def __call__(self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]) -> Integers:
+    def __call__(
+        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
+    ) -> npt.NDArray[np.int32]:
         if self.channels == 1:
-            return (labels >= 0).astype(np.int64)[:, None]
-        return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int64))
+            return (labels >= 0).astype(np.int32)[:, None]
+        return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int32))
 
 
 class Survey:

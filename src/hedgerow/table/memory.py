@@ -210,8 +210,7 @@ class MemoryTable:
             out = np.zeros((*shape, used), dtype=np.int64)
             pairs = -(-used // 2)
             packed = out if used == 1 else np.zeros((*shape, pairs), dtype=np.int64)
-            row, some = np.empty(pairs, dtype=np.int64), np.empty((step, rule.channels), dtype=np.int32)
-            unpacked, end = 0, min(rows.stop, len(self._labels))
+            row, unpacked, end = np.empty(pairs, dtype=np.int64), 0, min(rows.stop, len(self._labels))
             for start in range(rows.start, end, step):
                 block = slice(start, min(start + step, end))
                 codes, before, own = self._codes[block], margins[block], seen.part[block]
@@ -221,14 +220,16 @@ class MemoryTable:
                     votes(codes, before)
                 if not (known or layout.whole):
                     own[:] = 0
-                channels = known_channels[block] if kept else some[: len(codes)]
-                if not (kept and again):
-                    computed = rule(before, self._labels[block])
-                    check_shape(computed, channels.shape, "channels (records, channels)")
+                if kept and again:
+                    channels = known_channels[block]
+                else:
+                    channels = rule(before, self._labels[block])
+                    check_shape(channels, (len(codes), rule.channels), "channels (records, channels)")
                     if layout.whole:
-                        out[0, 0] += computed[:, :used].sum(axis=0)
+                        out[0, 0] += channels[:, :used].sum(axis=0, dtype=np.int64)
                         continue
-                    channels[:] = computed
+                    if kept:
+                        known_channels[block] = channels
                 if used > 1 and unpacked + len(codes) > most:
                     kernels.unpack(packed, out)
                     unpacked = 0

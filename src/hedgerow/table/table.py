@@ -16,6 +16,7 @@ from hedgerow.scores import Candidates
 
 # int32 in a table: sums of released votes, of which 10 000 rounds stay far below 2**31.
 Margins = npt.NDArray[np.signedinteger]
+Channels = npt.NDArray[np.int32]
 
 
 class RecordRule(Protocol):
@@ -58,8 +59,11 @@ class ChannelRule(ABC):
     l2_squared: int
 
     @abstractmethod
-    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Integers:
-        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels)."""
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Channels:
+        """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels).
+
+        Their squares do not fit 32 bits.
+        """
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ THRESHOLDS = {
     ),
     "samples": ({"cut_sample": BETWEEN / 4}, {"cut_sample": np.inf}),
     "samples of rounds without cuts": (
-        {"curve_sample": BETWEEN / 4, "curve_sample_snr": 0.0},
+        {"curve_sample": BETWEEN / 4, "curve_sample_snr": 1e-6},
         {"curve_sample": np.inf},
     ),
     "cuts of fewer features": (

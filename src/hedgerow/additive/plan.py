@@ -331,7 +331,7 @@ class AdditivePlan:
         if self._shares:  # nothing is selected
             return 0, 0
         sizes = rules.curve_sample, rules.cut_sample
-        of_curves, of_cuts = (max(0, round(math.log2(records / size))) for size in sizes)
+        of_curves, of_cuts = (round(math.log2(max(records / size, 1))) for size in sizes)
         of_curves = min(of_curves, int(math.log2(max(self._snr(records) / rules.curve_sample_snr, 1))))
         for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)

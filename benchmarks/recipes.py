@@ -29,8 +29,7 @@ import numpy as np
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow.additive import estimate, plan
-from hedgerow.additive import cell_round
+from hedgerow.additive import cell_round, estimate, plan
 from hedgerow.additive import round as round_
 from hedgerow.additive.estimate import Prior, Visits
 from hedgerow.additive.losses import Logistic

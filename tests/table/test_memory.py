@@ -290,6 +290,65 @@ def test_sums_are_those_of_a_plain_loop_by_group_and_code_in_any_blocks(blocks, 
         assert np.array_equal(table.margins()[:, 0], margins)
 
 
+class OtherChannels(Channels):
+    """As many channels of other values."""
+
+    def __call__(self, margins, labels):
+        return super().__call__(margins, labels)[:, ::-1] + 1
+
+
+class BrokenOff(OtherChannels):
+    """A scan that is interrupted in its second block."""
+
+    begun = False
+
+    def __call__(self, margins, labels):
+        if self.begun:
+            raise KeyboardInterrupt
+        self.begun = True
+        return super().__call__(margins, labels)
+
+
+class LearnByCell:
+    """Votes by cell, which a table may pass as it knows them."""
+
+    columns, cells = 3, LAYOUTS["two cuts"].cells
+
+    def __call__(self, codes, margins, part=None):
+        sides = [side[codes[:, by]] for by, side in zip(self.cells.by, self.cells.side, strict=True)]
+        margins[:, 0] += (2 * sides[0] + sides[1] if part is None else part).astype(np.int32)
+
+
+TURNED = [np.array([2, 0, 1]), np.array([1, 2, 3, 4, 0]), np.array([1, 0])]  # the codes that codes become
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_scan_uses_what_an_earlier_one_kept_of_other_margins_codes_or_rules(seed, monkeypatch):
+    """Against a new table of the same records at every step."""
+    monkeypatch.setattr(memory, "BLOCK_RECORDS", 7)
+    generator, (codes, labels, _) = np.random.default_rng(seed), records()
+    table, rules = numbered(table_of(codes.copy(), labels)), (Channels(), OtherChannels(), OneChannel())
+    margins, votes, layouts = table.margins().copy(), (learn, LearnByCell()), list(LAYOUTS.values())
+    for _ in range(60):
+        event, layout = generator.integers(8), layouts[generator.integers(len(layouts))]
+        if event == 0:
+            table.update_margins(learn)
+            learn(codes, margins)
+        elif event == 1:
+            table.merge(TURNED)
+            codes = np.stack([into[code] for into, code in zip(TURNED, codes.T, strict=True)], axis=1).astype(np.uint8)
+        elif event == 2:
+            with pytest.raises(KeyboardInterrupt):
+                table.answer(Sums(BrokenOff(), None, layout))
+        vote = votes[generator.integers(2)] if event in (3, 4) else None
+        if vote is not None:
+            vote(codes, margins)
+        rule, layout = rules[generator.integers(3)], layouts[generator.integers(len(layouts))]
+        expected = table_of(codes, labels, margins=margins.copy()).answer(Sums(rule, None, layout))
+        assert np.array_equal(table.answer(Sums(rule, vote, layout)), expected)
+        assert np.array_equal(table.margins(), margins)
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_sums_of_no_records_are_whole_zeros(name):
     codes, labels, _ = records(0)

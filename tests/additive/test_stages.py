@@ -197,6 +197,43 @@ def test_a_plan_costs_as_much_as_any_course_by_every_accountant(epsilon, classes
 
 
 @of_both
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("given", [{}, {"rounds": 90}, {"most_cuts": 2}], ids=ids_of)
+def test_no_course_that_released_values_decide_costs_more_than_the_plan(delta, classes, given):
+    """Made-up evidence and gains of any number of records: rounds of all kinds, of units that change as a fit goes on."""
+    plan = plan_of(3, delta, schema=SCHEMA.replace(classes=list(range(classes))), **given)
+    planned, stage, kinds = sums(cost(plan.event)), plan.stage, set()
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        course, asked = RoundSchedule(plan, 2.0 ** generator.uniform(0, 30), stage.units, generator.uniform()), []
+        while (units := course.next_units()) and len(asked) <= stage.units:
+            kind, cuts = OneRound, course.next_cuts()
+            if course.next_cell_cuts:
+                kind, cuts = course.next_kind(), min(course.next_cell_cuts, stage.most_cuts)
+                course.gains[kind].append(generator.normal())
+            else:
+                depth = cuts if seed % 2 else generator.integers(cuts + 1)
+                evidence = seen(*np.append(np.zeros(depth), generator.uniform(-3, 60)))
+                course.record(evidence, generator.integers(4), offered=cuts > 0)
+            asked.append((units, cuts, kind))
+        assert sum(units for units, _, _ in asked) == stage.units
+        spent = cost(plan._initial_queries.event)
+        for one in set(asked):
+            spent += cost(stage.one(*one).event).times(asked.count(one))
+        assert all(amount <= planned[part] for part, amount in sums(spent).items())
+        kinds |= {kind for _, _, kind in asked}
+    assert (CellRound in kinds) == ("most_cuts" not in given)
+    assert stage.most_cuts == given.get("most_cuts", RULES.cell_cuts[1])
+
+
+def test_no_round_by_cell_has_more_cuts_than_the_plan_charges():
+    plan, rounds = plan_of(20, Fraction(1, 10**6), rules=BY_CELL), []
+    plan.stage.most_cuts = 1
+    fitted(plan, rounds=rounds)
+    assert {one.cuts for one in rounds if isinstance(one, CellRound)} == {1}
+
+
+@of_both
 @pytest.mark.parametrize("rounds", [1, 2, 50])
 def test_a_plan_of_given_rounds_costs_what_they_cost(delta, rounds):
     plan = plan_of(1, delta, rounds=rounds)

@@ -94,6 +94,10 @@ THRESHOLDS = {
         {"curve_sample": BETWEEN / 4, "curve_sample_snr": 1e-6},
         {"curve_sample": np.inf},
     ),
+    "samples of at least some precision": (
+        {"curve_sample": 2.0**-10, "curve_sample_snr": BETWEEN / 4},
+        {"curve_sample": 2.0**-10, "curve_sample_snr": np.inf},
+    ),
     "cuts of fewer features": (
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": BETWEEN},
         {"min_snr_for_cuts": 0.0, "rounds_before_cuts": 0, "fewer_features_from_snr": np.inf},

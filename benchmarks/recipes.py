@@ -29,7 +29,7 @@ import numpy as np
 
 import hedgerow as hr
 from accuracy import TASKS, auc, load
-from hedgerow.additive import estimate, plan
+from hedgerow.additive import cell_round, estimate, plan
 from hedgerow.additive import round as round_
 from hedgerow.additive.estimate import Prior, Visits
 from hedgerow.additive.losses import Logistic
@@ -139,7 +139,7 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
     "bins by precision": [
         (hedgerow, "RULES", replace(hedgerow.RULES, bins_by_snr=(20.0, 0.0), pure_bins_by_snr=(20.0, 0.0)))
     ],
-    "penalty for chance": [(round_, "SAMPLING_PENALTY", 0.0)],
+    "penalty for chance": [(module, "SAMPLING_PENALTY", 0.0) for module in (round_, cell_round)],
     "penalty for many splits": [(round_, "CANDIDATE_PENALTY", 0.0)],
     "another basis": [(round_, "broad_basis", lambda codes: None)],
     "visits together": [(round_, "Visits", Alone)],

@@ -15,16 +15,15 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import round as round_module
+from hedgerow.additive.cell_round import CellRound, PairRound
 from hedgerow.additive.losses import Logistic
 from hedgerow.additive.round import (
     CANDIDATE_PENALTY,
     CUT_GROUPS,
     MAX_CUT_VALUES,
     SAMPLING_PENALTY,
-    CellRound,
     Fit,
     OneRound,
-    PairRound,
     Term,
     cuts_offered,
     splits_of,

@@ -11,6 +11,7 @@ from products import thinned
 
 import hedgerow as hr
 from hedgerow.additive import plan as plan_module
+from hedgerow.additive.cell_round import CellRound, PairRound
 from hedgerow.additive.estimate import Estimate
 from hedgerow.additive.plan import (
     BUDGET_UNITS,
@@ -24,7 +25,7 @@ from hedgerow.additive.plan import (
     Rounds,
     RoundSchedule,
 )
-from hedgerow.additive.round import CellRound, OneRound, PairRound, TurnRound
+from hedgerow.additive.round import OneRound, TurnRound
 from hedgerow.curator import Queryable
 from hedgerow.curator import Round as Asked
 from hedgerow.errors import BudgetExceeded

@@ -8,7 +8,7 @@ from random_records import random_records
 
 from hedgerow.systems import hedgerow
 
-SMALL_SAMPLES = {"cut_sample": 50.0, "curve_sample": 20.0, "curve_sample_snr": 0.0}
+SMALL_SAMPLES = {"cut_sample": 50.0, "curve_sample": 20.0, "curve_sample_snr": 1e-6}
 
 
 @pytest.fixture(params=[False, True], ids=["shared features", "features by cell"])

@@ -18,7 +18,7 @@ from planted import boost_by_the_exact_number
 from products import thinned
 from released_only import QUESTIONS, World, fit_in
 
-from hedgerow.additive import round as round_module
+from hedgerow.additive import cell_round
 from hedgerow.additive.plan import AdditivePlan, RoundSchedule
 from hedgerow.additive.round import OneRound
 from hedgerow.curator import Cut, Queryable, Round
@@ -91,7 +91,7 @@ THRESHOLDS = {
     ),
     "samples": ({"cut_sample": BETWEEN / 4}, {"cut_sample": np.inf}),
     "samples of rounds without cuts": (
-        {"curve_sample": BETWEEN / 4, "curve_sample_snr": 0.0},
+        {"curve_sample": BETWEEN / 4, "curve_sample_snr": 1e-6},
         {"curve_sample": np.inf},
     ),
     "cuts of fewer features": (
@@ -337,7 +337,7 @@ def offer_in_cells_what_their_records_tell_apart(plant):
 
 def measure_groups_of_as_many_records(plant):
     """The groups of a number in a cell hold about as many of its records, by raw sums."""
-    groups = round_module.groupings
+    groups = cell_round.groupings
 
     def grouped(fit, cuts):
         fit.mass = fit.mass + counts[-1]
@@ -350,7 +350,7 @@ def measure_groups_of_as_many_records(plant):
         counts.append(len(self._table) * np.arange(self._table.offsets[-1]))
 
     plant.setattr(Queryable, "merge", merged)
-    plant.setattr(round_module, "groupings", grouped)
+    plant.setattr(cell_round, "groupings", grouped)
 
 
 IN_CELLS = {

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hedgerow.additive.cell_round import CellRound, PairRound
 from hedgerow.additive.estimate import Estimate, Measured, estimated
 from hedgerow.additive.losses import Logistic, Loss, Start
 from hedgerow.additive.model import DAMAGED, OF_START, AdditiveModel, restored
 from hedgerow.additive.monotone import projected
-from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, CellRound, Fit, OneRound, PairRound, TurnRound
+from hedgerow.additive.round import MAX_CUT_VALUES, MAX_SCAN_SUMS, Fit, OneRound, TurnRound
 from hedgerow.additive.squared import Squared
 from hedgerow.additive.starts import MOST_TERMS, StartVotes, codes_in, start_on, together
 from hedgerow.arrays import Integers
@@ -330,9 +331,8 @@ class AdditivePlan:
         rules = self._rules
         if self._shares:  # nothing is selected
             return 0, 0
-        of_curves, of_cuts = (
-            max(0, round(math.log2(records / sample))) for sample in (rules.curve_sample, rules.cut_sample)
-        )
+        sizes = rules.curve_sample, rules.cut_sample
+        of_curves, of_cuts = (round(math.log2(max(records / size, 1))) for size in sizes)
         of_curves = min(of_curves, int(math.log2(max(self._snr(records) / rules.curve_sample_snr, 1))))
         for halvings in sorted({of_curves, of_cuts} - {0}):
             curator.draw_sample(halvings)

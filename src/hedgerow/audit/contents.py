@@ -19,9 +19,10 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from hedgerow import estimator as estimators
+from hedgerow.additive.cell_round import CellRound
 from hedgerow.additive.model import AdditiveModel
 from hedgerow.additive.plan import AdditivePlan, Rounds
-from hedgerow.additive.round import CellRound, OneRound, Term
+from hedgerow.additive.round import OneRound, Term
 from hedgerow.arrays import lazy
 from hedgerow.audit.findings import Finding, system_name
 from hedgerow.errors import BudgetExceeded, ConfigurationError, FileFormatError

@@ -65,8 +65,7 @@ class Rules:
     rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
     # From this ``snr`` on, once the last DEPTH_WINDOW rounds with cuts each had an estimated depth of 2 or more, all further
-    # rounds are by cell (``CellRound``). If one such round is enough, many weak features pass for interactions, which lost .01 of
-    # AUC.
+    # rounds are by cell (``CellRound``). With a window of one, many weak features pass for interactions: that lost .01 of AUC.
     min_snr_for_cells: float = 2.0**13
     pure_min_snr_for_cells: float = 2.0**15  # without a delta
     # A round by cell has log2(snr) - cell_cuts_below cuts, rounded, and clipped to the range cell_cuts. Up to 9 cuts take half as

@@ -40,11 +40,12 @@ def measured(a_round: OneRound, *arguments: Any) -> Measured:
 
 
 SAMPLE, MEASURED = Exponential.sample, OneRound.measured
+SHARED = replace(hedgerow.RULES, min_snr_for_cells=np.inf, pure_min_snr_for_cells=np.inf)
 SELECTED = (Exponential, "sample", best)
 UNCHANGED = (RoundedNormal, "sample", lambda noise, stream, values: np.array(values))
 LINES: dict[str, tuple[list[tuple[Any, str, Any]], dict[str, Any]]] = {
     "as it is": ([], {}),
-    "no rounds by cell": ([(hedgerow, "RULES", replace(hedgerow.RULES, min_snr_for_cells=np.inf))], {}),
+    "no rounds by cell": ([(hedgerow, "RULES", SHARED)], {}),
     "curves alone": ([], ADDITIVE),
     "no noise in selections": ([SELECTED], {}),
     "no noise in sums": ([UNCHANGED], {}),

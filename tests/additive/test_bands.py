@@ -46,7 +46,7 @@ def test_steps_are_what_follows_times_gradients(cells, columns, numeric, covaria
 
 
 @pytest.mark.parametrize("covariance", [None, broad_basis(6).covariance], ids=["alone", "in a basis"])
-def test_of_an_error_later_gradients_have_the_share_that_noise_has_in_them(covariance):
+def test_later_gradients_show_an_error_by_the_share_of_the_noise_in_their_variance(covariance):
     response = Response(measured_of(2, 6, 1, covariance), np.ones((2, 6, 1)), numeric=True)
     noise = 4.0**2 * (np.eye(6) if covariance is None else covariance)
     for cell, curvature in enumerate(response.curvature[..., 0]):

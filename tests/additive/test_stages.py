@@ -451,21 +451,23 @@ def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
 @pytest.mark.parametrize("allowed", [True, False])
 @pytest.mark.parametrize(("epsilon", "least"), [(3, RULES.min_snr_for_cells), (20, RULES.pure_min_snr_for_cells)])
 def test_cells_select_features_after_rounds_in_a_row_whose_second_cuts_mattered(epsilon, least, allowed):
-    course = course_at(least if allowed else least - 1, epsilon)
-    size, deep = course.size, seen(1.0, 50.0, 60.0)
-    for evidence in ([40.0], [1.0, 50.0], *DEPTH_WINDOW * [[1.0, 50.0, 60.0]], [1.0, 50.0]):
-        if course.next_cell_cuts == 0:
-            course.record(seen(*evidence), 0, offered=evidence != [40.0])
-    assert (course.next_cell_cuts > 0) == allowed
-    course = course_at(least if allowed else least - 1, epsilon)
+    course, deep = course_at(least if allowed else least - 1, epsilon), seen(1.0, 50.0, 60.0)
     for number in range(DEPTH_WINDOW):
-        assert (course.next_cell_cuts, course.size) == (0, size)
+        assert course.next_cell_cuts == 0
         course.record(deep, 0, offered=False)  # a round without cuts says nothing of them
         course.record(seen(1.0, 50.0), 0, offered=number == 1)  # nor is it enough if one of them did not matter
         course.record(deep, 0, offered=True)
     assert course.next_cell_cuts == 0
     course.record(deep, 0, offered=True)
     assert (course.next_cell_cuts > 0) == allowed
+
+
+def test_rounds_have_more_units_once_they_are_by_cell():
+    course = course_at(2.0**16, epsilon=3)
+    for _ in range(DEPTH_WINDOW):
+        assert course.size == BUDGET_UNITS / RULES.max_rounds
+        course.record(seen(1.0, 50.0, 60.0), 0, offered=True)
+    assert course.size == round(BUDGET_UNITS / RULES.cell_rounds_by_snr[0])
 
 
 def test_cuts_that_do_not_matter_are_offered_seldom():

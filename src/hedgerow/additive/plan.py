@@ -30,7 +30,7 @@ from hedgerow.privacy.accounting import SAMPLER_ERROR, Cost, Event, OneOf, Pure,
 from hedgerow.privacy.claim import Claim
 from hedgerow.schema import Encoder, Schema
 
-# Equal parts (units) of the budget of all rounds: a multiple of 60 and 120, the largest default numbers of rounds.
+# Equal parts (units) of the budget of all rounds: a multiple of 60 and 120, the defaults of ``Rules.max_rounds``.
 BUDGET_UNITS = 240
 # A round may have one cut more than the largest estimated depth of the last so many rounds with cuts; 6 or 12 gained nothing.
 DEPTH_WINDOW = 3
@@ -64,20 +64,20 @@ class Rules:
     max_cuts: int = 5  # of a ``OneRound``; more gained nothing with 800 000 records
     rounds_before_cuts: int = 12  # without cuts, or fewer if one has no significant effect
     min_snr_for_cuts: float = 300.0
-    # From this ``snr`` on, all rounds after DEPTH_WINDOW with cuts in a row of an estimated depth of 2 or more are by cell
-    # (``CellRound``). After fewer, many weak features may be mistaken for interactions, which lost .01 of AUC.
+    # From this ``snr`` on, once the last DEPTH_WINDOW rounds with cuts each had an estimated depth of 2 or more, all further
+    # rounds are by cell (``CellRound``). With a window of one, many weak features pass for interactions: that lost .01 of AUC.
     min_snr_for_cells: float = 2.0**13
     pure_min_snr_for_cells: float = 2.0**15  # without a delta
-    # A round by cell has log2(snr) - cell_cuts_below cuts, clipped to the range cell_cuts. Up to 9 take a third
-    # to a half more time at an snr of 2**19, and lose .001 of AUC there (docs/decisions/0012-hedgerow.md).
+    # A round by cell has log2(snr) - cell_cuts_below cuts, rounded, and clipped to the range cell_cuts. Up to 9 cuts take half as
+    # much time again at an ``snr`` of 2**19, and lose .001 of AUC there.
     cell_cuts_below: float = 10.0
     cell_cuts: tuple[int, int] = (2, 7)
     curves_before_cells: int = 6  # replaces rounds_before_cuts where rounds may be by cell
-    # (factor, exponent): replaces max_rounds for them by factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
+    # (factor, exponent): max_rounds of rounds by cell is factor * (snr / 2**17.5) ** exponent, clipped to [factor, 2 * factor].
     cell_rounds_by_snr: tuple[float, float] = (46.0, 0.5)
     rare_cuts: bool = True  # while cuts have no effect, only every CUT_INTERVAL-th round may have one: this saves time
-    # Selections read a random sample of about so many records: this saves time, and the noise of a selection would hide what more
-    # records add.
+    # Selections read a random sample of this many records, up to a factor of the square root of 2. This saves time, and the noise
+    # of a selection would hide what more records add.
     cut_sample: float = 2.0**20  # in rounds of several cuts
     curve_sample: float = 2.0**17  # in rounds of at most one cut; more if its ``snr`` would be below curve_sample_snr
     curve_sample_snr: float = 2.0**14

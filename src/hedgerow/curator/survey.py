@@ -20,7 +20,7 @@ from hedgerow.export.archive import array_of
 from hedgerow.mechanisms import Budget, Noise
 from hedgerow.privacy.accounting import Sequence
 from hedgerow.schema import Date, Encoder, Integer, Numeric, Schema
-from hedgerow.table import ChannelRule
+from hedgerow.table.table import ChannelRule, Channels, Margins
 
 FINE = 255  # bins of a histogram; with the code for missing cells they fit a byte
 NARROW = 127  # of them at most, about half, are narrower the nearer they are to zero; the others have one width
@@ -96,9 +96,7 @@ class Ones(ChannelRule):
     columns = scored = scored_l1 = 0
     l1 = l2_squared = 1
 
-    def __call__(
-        self, margins: npt.NDArray[np.signedinteger], labels: npt.NDArray[np.signedinteger]
-    ) -> npt.NDArray[np.int32]:
+    def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Channels:
         if self.channels == 1:
             return (labels >= 0).astype(np.int32)[:, None]
         return np.asarray((labels[:, None] == np.arange(self.channels)).astype(np.int32))

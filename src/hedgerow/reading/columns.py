@@ -429,7 +429,7 @@ def one_column(given: Any, what: str = "y") -> Column:
         return array_column(given)
     arrow = get_pyarrow()
     if arrow is not None and isinstance(given, arrow.Array | arrow.ChunkedArray):
-        return arrow_column(given)  # narwhals would take longer than the cells of a batch
+        return arrow_column(given)  # narwhals takes longer than reading a batch's cells
     cells = as_list(given)
     if cells is not None:
         return array_column(object_array(cells, len(cells)))

@@ -284,7 +284,7 @@ class HedgerowRegressor(StartingEstimator, PrivateRegressor):
     residuals, which are measured again as residuals shrink. At the end, the mean of the remaining residuals is measured under a
     wide clip. If the noisy number of records shows that nothing can be learned, the model is the mean alone.
 
-    Releases  the bins, and one term per round: a step function of one feature in each cell of up to seven cuts.
+    Releases  the bins, and one term per round: a step function of one feature in each cell of up to five cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``), for any clips (docs/proofs/regression.md).
 
     Parameters
@@ -357,10 +357,10 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     Before the first round, it measures the number of records in each class, which sets the starting margins, and a histogram of
     each numeric feature, which places the bins. The noisy number of records determines the number of rounds and of bins. Each
     round selects a term by the absolute gradients in its bins. A term is one feature, or one feature in every cell of up to
-    five cuts of other features; with many records each cell selects its own. The round then measures gradients and curvatures
-    in these bins and adds one damped Newton step of the logistic loss. The number of cuts that a round may use follows from how
-    much the cuts of previous rounds mattered. The contribution of a record is capped, so that the few records that the model
-    gets badly wrong do not determine the noise. The model is a sum of step functions that can be inspected.
+    five cuts of other features; with many records each cell of up to seven cuts selects its own. The round then measures
+    gradients and curvatures in these bins and adds one damped Newton step of the logistic loss. The number of cuts that a round
+    may use follows from how much the cuts of previous rounds mattered. The contribution of a record is capped, so that the few
+    records that the model gets badly wrong do not determine the noise. The model is a sum of step functions.
 
     Releases  the bins, and one term per round: a step function of one feature in each cell of up to seven cuts.
     Costs     ``epsilon``, pure, or (``epsilon``, ``delta``). 4 % is spent before the first round and the rest in rounds, a
@@ -370,7 +370,8 @@ class HedgerowClassifier(StartingEstimator, BoostingClassifier):
     Parameters
     ----------
     n_estimators : int or None
-        Number of rounds. None: from 2 to 60, by the budget and the noisy numbers of records (docs/decisions/0012-hedgerow.md).
+        Number of rounds. None: from 2 to 60, or up to 80 where each cell selects its feature, by the budget and the noisy
+        numbers of records (docs/decisions/0012-hedgerow.md).
     monotonic_cst : dict of str to int, list of int, or None
         How the log-odds of ``classes_[1]`` may change with a feature: 1 increasing, -1 decreasing, 0 either. A dict is by name; a
         list has all features in the schema's order. It requires two classes and ordered features. Missing values are not

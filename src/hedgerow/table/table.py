@@ -62,7 +62,7 @@ class ChannelRule(ABC):
     def __call__(self, margins: Margins, labels: npt.NDArray[np.signedinteger]) -> Channels:
         """Return what records of ``margins`` (records, columns) and ``labels`` (records,; -1: none) add, (records, channels).
 
-        Their squares do not fit 32 bits.
+        Their squares may exceed 32 bits.
         """
 
 

@@ -275,6 +275,29 @@ def test_wide_numbers_keep_their_values():
     assert columns.cells(1).tolist() == [Decimal("0.1"), None]
 
 
+CODES = [2**53 + 1, 2**53 + 3, -(2**60) - 1, 7]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array,
+        lambda cells: pa.chunked_array([cells[:2], cells[2:]], pa.int64()),
+        lambda cells: pd.Series(cells, dtype="Int64"),
+        pl.Series,
+    ],
+    ids=["Arrow", "chunks", "pandas", "polars"],
+)
+def test_a_missing_cell_takes_no_digits_from_codes_of_other_records(column):
+    """By 64-bit floats, which would hold integers with missing cells, codes of 17 digits would be others."""
+    values = [str(code) for code in (*CODES, 2**53, 2**53 + 4)]
+    schema = Schema({"a": Categorical(values, as_text=True)}, classes=[0, 1])
+    for cells in (CODES, [*CODES, None]):
+        table = {"a": column(cells)}
+        for given in (table, read_columns(table)):
+            assert Encoder(schema, 2).transform(given)[:4, 0].tolist() == [0, 1, 2, 3]
+
+
 def test_a_sequence_of_any_kind_is_read_like_a_list():
     schema = Schema({"t": Categorical(["2020-01-01", "2020-01-01 00:00:00", "a"])}, classes=[0, 1])
     encoder = Encoder(schema, 2)

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Literal, Protocol
 from zoneinfo import ZoneInfo
@@ -218,7 +218,7 @@ def read_columns(
     """
     names = None if features is None else tuple(features)
     if isinstance(X, Columns) and names in (None, X.names):  # read before, by the same features
-        return X
+        return X if features is None else _with_all_digits(X, features)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise ConfigurationError("X is a sparse matrix, but every cell of a record is encoded. Pass X.toarray().")
     if check_types and isinstance(X, np.ndarray) and X.dtype.kind == "c":
@@ -244,7 +244,16 @@ def read_columns(
     if check_types:
         for name, column in zip(columns.names, columns.columns, strict=True):
             _check_type(f"the column {name!r}", column, None if features is None else features[name], ("times",))
-    return columns
+    return columns if features is None else _with_all_digits(columns, features)
+
+
+def _with_all_digits(columns: Columns, features: Mapping[str, Declared]) -> Columns:
+    """Let integers that are compared as text be read as objects: a missing cell must not take digits from other records."""
+    own = list(columns.columns)
+    for place, (name, column) in enumerate(zip(columns.names, own, strict=True)):
+        if column.whole is not None and getattr(features[name], "as_text", False):
+            own[place] = Column(column.length, column.whole, column.holds)
+    return columns if own == list(columns.columns) else replace(columns, columns=tuple(own))
 
 
 def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:

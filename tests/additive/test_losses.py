@@ -149,7 +149,7 @@ def test_calibrated_probabilities_are_those_at_which_weighted_residuals_cancel(p
     weights = np.minimum(1, cap / (1 - p))
     residuals = (shares * weights) @ (np.eye(len(p)) - p)
     assert residuals == pytest.approx(0, abs=1e-12)
-    assert np.array_equal(np.argsort(shares, kind="stable"), np.argsort(p, kind="stable"))
+    assert (np.diff(shares[np.argsort(p)]) >= -1e-12).all()
 
 
 @settings(max_examples=200, deadline=None)

@@ -249,11 +249,13 @@ def read_columns(
 
 def _with_all_digits(columns: Columns, features: Mapping[str, Declared]) -> Columns:
     """Let integers that are compared as text be read as objects: a missing cell must not take digits from other records."""
-    own = list(columns.columns)
-    for place, (name, column) in enumerate(zip(columns.names, own, strict=True)):
-        if column.whole is not None and getattr(features[name], "as_text", False):
-            own[place] = Column(column.length, column.whole, column.holds)
-    return columns if own == list(columns.columns) else replace(columns, columns=tuple(own))
+    own = tuple(
+        Column(len(column), column.whole, column.holds)
+        if column.whole and getattr(features[name], "as_text", False)
+        else column
+        for name, column in zip(columns.names, columns.columns, strict=True)
+    )
+    return columns if own == columns.columns else replace(columns, columns=own)
 
 
 def _check_type(what: str, column: Column, entry: Declared | None, kinds: Sequence[Holds]) -> None:

@@ -122,7 +122,7 @@ class Alone(Visits):
 
     def steps(self, *args: Any, **keywords: Any) -> Any:
         """Return what the last visit says alone."""
-        self._pools.clear()
+        self.pools.clear()
         return super().steps(*args, **keywords)
 
 
@@ -161,8 +161,6 @@ WITHOUT: dict[str, list[tuple[Any, str, Any]]] = {
 def without(rule: str | None) -> Iterator[None]:
     """Let models be fitted without a rule."""
     changed = [] if rule is None else WITHOUT[rule]
-    if rule == "bins by records":  # the plan has a name of its own for it
-        changed = [(plan, name, value) for _, name, value in changed]
     before = [getattr(module, name) for module, name, _ in changed]
     estimate._priors.cache_clear()
     for module, name, value in changed:

@@ -127,7 +127,7 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
     from hedgerow.estimator import claim_of, plan_of
     from hedgerow.mechanisms import Randomness
     from hedgerow.privacy.accounting import cost
-    from hedgerow.table import MemoryTable
+    from hedgerow.table import Coded, MemoryTable
 
     schema = hr.Schema.load(files[0].parent / "schema.toml")
     tables = [pq.read_table(path) for path in files]
@@ -138,7 +138,7 @@ def fit_in_memory(system: str, files: list[Path]) -> dict:
     claim = claim_of(model)
     plan = plan_of(model, schema, claim, model._draw_coins(claim, randomness.draw))
     start = time.perf_counter()
-    table = MemoryTable.of(plan.encoder, X, y)
+    table = MemoryTable.by(Coded(plan.encoder), X, y)
     encoded = time.perf_counter()
     plan.fit(Queryable(table, cost(plan.event), randomness))
     return {"read": round(encoded - start, 2), "count": round(time.perf_counter() - encoded, 2)}

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import recipes
 
 import hedgerow as hr
+import recipes
 
 NAMES = "abcdefghij"
 SCHEMA = hr.Schema({name: hr.Numeric(0, 1) for name in NAMES}, classes=[0, 1])

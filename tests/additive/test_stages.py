@@ -433,6 +433,18 @@ def seen(*evidence):
     return Estimate(np.zeros((1, 1, 1)), np.array(evidence), int(np.argmax(evidence)))
 
 
+@pytest.mark.parametrize(
+    ("classes", "power", "cuts"), [(2, 15, 5), (4, 15, 4), (4, 16, 5), (8, 16, 4), (2, 13, 3), (16, 13, 2)]
+)
+def test_a_round_by_cell_has_a_cut_for_each_doubling_of_the_records_of_a_class(classes, power, cuts):
+    plan = plan_of(1, Fraction(1, 10**6), schema=SCHEMA.replace(classes=list(range(classes))))
+    course = RoundSchedule(plan, 2.0**power, BUDGET_UNITS)
+    for _ in range(DEPTH_WINDOW):
+        assert course.next_cell_cuts == 0
+        course.record(seen(0.0, 5.0, 50.0), 0, offered=True)
+    assert course.next_cell_cuts == cuts
+
+
 def test_a_course_follows_the_evidence_of_its_last_rounds_with_cuts():
     course, clear = course_at(1e4), seen(40.0)
     for _ in range(RULES.rounds_before_cuts):
